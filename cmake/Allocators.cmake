@@ -11,7 +11,7 @@ add_custom_target(single-header
   COMMAND /usr/bin/python3 -B ${CMAKE_SOURCE_DIR}/tools/single_header.py heap ${CMAKE_BINARY_DIR}/heapwright-heap.h)
 
 # libheapwright-tlsf.so: the heap of a whole process on such a pool, to be preloaded. It needs libc alone: libgcc's unwinder, for
-# the stacks of its reports, is linked in; what that wants of glibc's loader alone is wrapped (os_linux_heap.c), so that the library
+# the stacks of its reports, is linked in; what that wants of glibc's loader alone is wrapped (platform/linux/heap.c), so that the library
 # loads where there is another libc. -O3 puts the pool's functions into the entry points; sums that are not reordered need
 # fewer registers there.
 hw_sources(HW_PROCESS_SOURCES allocators/*.c allocators/process/*.c)

@@ -5,23 +5,20 @@ function(hw_sources variable)
   set(${variable} ${found} PARENT_SCOPE)
 endfunction()
 
-hw_sources(HW_PLATFORM_SOURCES platform/*.c)
-list(FILTER HW_PLATFORM_SOURCES EXCLUDE REGEX "/os_windows[a-z_]*\\.c$") # Windows.cmake has them
 # Detours of functions: what is common to the CPUs that have them, and one CPU's part.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
-  set(code "code_(none|aarch64[a-z_]*)")
+  set(code platform/code/plan.c platform/code/x86_64*.c)
 elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
-  set(code "code_(none|x86_64[a-z_]*)")
+  set(code platform/code/plan.c platform/code/aarch64*.c)
 else()
-  set(code "code_(plan|x86_64[a-z_]*|aarch64[a-z_]*)")
+  set(code platform/code/none.c)
 endif()
-list(FILTER HW_PLATFORM_SOURCES EXCLUDE REGEX "/${code}\\.c$")
-hw_sources(HW_HEAP_PLATFORM_SOURCES platform/os_linux_heap.c) # the heap of a process alone unwinds with libgcc
-hw_sources(HW_TOOL_PLATFORM_SOURCES platform/machine.c platform/os_linux_cgroup.c platform/os_linux_large.c platform/os_linux_memory.c platform/os_linux_process.c
-  platform/os_linux_stop.c platform/os_linux_tools.c platform/os_linux_watch.c)
-hw_sources(HW_DYNAMIC_PLATFORM_SOURCES platform/os_linux_symbols.c platform/os_linux_functions.c platform/os_linux_dynamic.c)
-hw_sources(HW_STATIC_PLATFORM_SOURCES platform/os_linux_static.c) # in place of them, in a static program with the recorder
-list(REMOVE_ITEM HW_PLATFORM_SOURCES ${HW_HEAP_PLATFORM_SOURCES} ${HW_TOOL_PLATFORM_SOURCES} ${HW_STATIC_PLATFORM_SOURCES})
+hw_sources(HW_PLATFORM_SOURCES platform/linux/*.c ${code})
+hw_sources(HW_HEAP_PLATFORM_SOURCES platform/linux/heap.c) # the heap of a process alone unwinds with libgcc
+hw_sources(HW_TOOL_PLATFORM_SOURCES platform/machine.c platform/linux/tools/*.c)
+hw_sources(HW_DYNAMIC_PLATFORM_SOURCES platform/linux/symbols.c platform/linux/functions.c platform/linux/dynamic.c)
+hw_sources(HW_STATIC_PLATFORM_SOURCES platform/linux/static.c) # in place of them, in a static program with the recorder
+list(REMOVE_ITEM HW_PLATFORM_SOURCES ${HW_HEAP_PLATFORM_SOURCES} ${HW_STATIC_PLATFORM_SOURCES})
 hw_sources(HW_BASE_SOURCES base/*.c)
 hw_sources(HW_WRITER_SOURCES trace/writer*.c)
 hw_sources(HW_RECORD_SOURCES record/*.c record/*/*.c)
@@ -33,7 +30,7 @@ else()
 endif()
 list(FILTER HW_RECORD_SOURCES EXCLUDE REGEX ${other_tables})
 list(FILTER HW_CFI_SOURCES EXCLUDE REGEX ${other_tables})
-hw_sources(HW_TOOL_SOURCES trace/*.c trace/*/*.c symbols/*.c profile/*.c profile/*/*.c report/*.c report/*/*.c page/*.c plot/*.c compare/*.c export/*.c tune/*.c allocators/heap/fields.c memory/*/*.c memory/*/*/*.c launch/*.c launch/*/*.c live/*.c live/*/*.c push/*.c cli/*.c)
+hw_sources(HW_TOOL_SOURCES trace/*.c trace/*/*.c symbols/*.c profile/*.c profile/*/*.c report/*.c report/*/*.c page/*.c plot/*.c compare/*.c export/*.c export/*/*.c tune/*.c allocators/heap/fields.c memory/*/*.c memory/*/*/*.c launch/*.c launch/*/*.c live/*.c live/*/*.c push/*.c cli/*.c)
 hw_sources(HW_MAIN_SOURCES cli/main.c)
 list(REMOVE_ITEM HW_TOOL_SOURCES ${HW_WRITER_SOURCES} ${HW_MAIN_SOURCES})
 

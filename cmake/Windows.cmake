@@ -7,16 +7,16 @@ find_library(ZLIB_ARCHIVE z REQUIRED)
 find_library(JANSSON_ARCHIVE jansson REQUIRED)
 find_path(JANSSON_INCLUDE_DIR jansson.h REQUIRED) # and the headers of the others
 
-# What mingw-w64 lacks of POSIX is in src/platform/windows. Structures have the layout that Linux' compilers give them: traces are made
+# What mingw-w64 lacks of POSIX is in src/platform/windows/posix. Structures have the layout that Linux' compilers give them: traces are made
 # of these. Formats are checked by the builds for Linux; gcc checks them here by the rules of another printf.
 target_compile_definitions(hw-flags INTERFACE __USE_MINGW_ANSI_STDIO=1 _FILE_OFFSET_BITS=64 _WIN32_WINNT=0x0602 _CRT_RAND_S=)
 target_compile_options(hw-flags INTERFACE -mno-ms-bitfields -Wno-format -Wno-attributes -Wno-shadow
-  "SHELL:-idirafter ${JANSSON_INCLUDE_DIR}" "SHELL:-include ${CMAKE_SOURCE_DIR}/src/platform/windows/posix.h" "SHELL:-isystem ${CMAKE_SOURCE_DIR}/src/platform/windows/include")
+  "SHELL:-idirafter ${JANSSON_INCLUDE_DIR}" "SHELL:-include ${CMAKE_SOURCE_DIR}/src/platform/windows/posix/posix.h" "SHELL:-isystem ${CMAKE_SOURCE_DIR}/src/platform/windows/posix/include")
 
-hw_sources(HW_WINDOWS_POSIX_SOURCES platform/windows/*.c)
-hw_sources(HW_WINDOWS_START platform/windows/start.c)
-hw_sources(HW_WINDOWS_PLATFORM_SOURCES platform/os_windows.c platform/os_windows_heap.c)
-hw_sources(HW_WINDOWS_TOOL_SOURCES platform/os_windows_large.c platform/os_windows_tools.c windows/*.c)
+hw_sources(HW_WINDOWS_POSIX_SOURCES platform/windows/posix/*.c)
+hw_sources(HW_WINDOWS_START platform/windows/posix/start.c)
+hw_sources(HW_WINDOWS_PLATFORM_SOURCES platform/windows/os.c platform/windows/heap.c)
+hw_sources(HW_WINDOWS_TOOL_SOURCES platform/windows/large.c platform/windows/tools.c windows/*.c)
 list(REMOVE_ITEM HW_WINDOWS_TOOL_SOURCES ${CMAKE_SOURCE_DIR}/src/windows/no_libc_blocks.c) # of the heaps
 list(REMOVE_ITEM HW_BASE_SOURCES ${CMAKE_SOURCE_DIR}/src/base/system_words.c) # of Linux
 
@@ -41,7 +41,7 @@ install(DIRECTORY include/heapwright TYPE INCLUDE FILES_MATCHING PATTERN "*.h" P
 # Of the tools' sources, those that need Linux: other processes, ELF files and debug information, gnuplot as a process.
 list(FILTER HW_TOOL_SOURCES EXCLUDE REGEX "src/(launch|live|memory|push)/")
 list(FILTER HW_TOOL_SOURCES EXCLUDE REGEX "src/cli/(cmd_(control|core|import|leaks|live|push|record|run|test)|core_[a-z]*|followed_run|record_options)\\.c$")
-list(FILTER HW_TOOL_SOURCES EXCLUDE REGEX "src/export/(import_[a-z_]*|names_file|synthetic)\\.c$")
+list(FILTER HW_TOOL_SOURCES EXCLUDE REGEX "src/export/(import/[a-z_]*|synthetic)\\.c$")
 list(FILTER HW_TOOL_SOURCES EXCLUDE REGEX "src/report/[a-z]*/core[a-z_]*\\.c$")
 list(FILTER HW_TOOL_SOURCES EXCLUDE REGEX "src/(plot/gnuplot_process|profile/follow|trace/read/hold)\\.c$")
 list(FILTER HW_TOOL_SOURCES EXCLUDE REGEX "src/symbols/(d(ata|ebug|emangle|warf)[a-z_]*|elf_[a-z]*|frame_variables|library_types|lines|module_file|program_allocator|unwind_starts)\\.c$")

@@ -13,9 +13,9 @@ SOURCES = [ROOT / "src" / name for name in (
     "record/runtime/redirected.c", "record/runtime/redirect_wrappers.c",
     "record/start_texts.c", "record/preload_list.c")]
 PLATFORM = [ROOT / "src" / name for name in (
-    "platform/os_linux.c", "platform/os_linux_file.c", "platform/os_linux_loader.c",
-    "platform/os_linux_threads.c", "platform/os_linux_dynamic.c", "platform/os_linux_vdso.c",
-    "platform/os_linux_elf.c", "platform/os_linux_symbols.c")]
+    "platform/linux/os.c", "platform/linux/file.c", "platform/linux/loader.c",
+    "platform/linux/threads.c", "platform/linux/dynamic.c", "platform/linux/vdso.c",
+    "platform/linux/elf.c", "platform/linux/symbols.c")]
 FLAGS = ["-std=gnu17", "-fPIC", "-shared", "-fvisibility=hidden", "-fexceptions", "-ftls-model=initial-exec",
          "-foptimize-sibling-calls", f"-I{ROOT}/src", f"-I{ROOT}/include", "-Wall", "-Wextra", "-Werror"]
 LINK = ["-Wl,-z,now,--no-undefined"]

@@ -40,7 +40,7 @@ HEAP_HEAD = """\
 """
 # In the order in which they need each other; of the first two lists, only what is needed.
 BASE = ["size_text.c"]
-PLATFORM = ["os_linux_elf.c", "os_linux_vdso.c", "os_linux.c", "os_linux_file.c", "os_linux_dynamic.c", "os_linux_threads.c", "os_linux_loader.c", "os_linux_heap.c"]
+PLATFORM = ["elf.c", "vdso.c", "os.c", "file.c", "dynamic.c", "threads.c", "loader.c", "heap.c"]
 SHARED = ["message.c", "lock.c", "setting.c"]
 MALLOC = ["pass_on.c", "fork_heap.c", "process_heap/config_file.c", "process_heap/settings.c",
           "process_heap/statistics.c", "process_heap/thread_heaps.c",
@@ -80,7 +80,7 @@ IMPLEMENTATION_END = """
 
 
 def find(name):
-    for folder in (ROOT / "include", ROOT / "src", ROOT / "src/platform"):
+    for folder in (ROOT / "include", ROOT / "src", ROOT / "src/platform", ROOT / "src/platform/linux"):
         if (folder / name).exists():
             return folder / name
     raise SystemExit(f"single_header.py: no {name} in include/ and src/")
@@ -200,7 +200,7 @@ def heap(seen):
     def join(paths):
         return "\n".join(flatten(path, seen, parts.change) for path in paths)
 
-    platform = join([find(f"base/{name}") for name in BASE] + [find(f"platform/{name}") for name in PLATFORM])
+    platform = join([find(f"base/{name}") for name in BASE] + [find(f"platform/linux/{name}") for name in PLATFORM])
     rest = join([allocators / name for name in SHARED] + sorted((allocators / "heap").glob("*.c")))
     malloc = join(allocators / name for name in MALLOC)
     text = IMPLEMENTATION_BEGIN.format(includes="".join(parts.includes)) + keep_needed(platform, rest + malloc) + rest

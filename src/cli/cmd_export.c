@@ -9,7 +9,7 @@
 #include "cli/span.h"
 #include "export/compression.h"
 #include "export/export.h"
-#include "export/tables.h"
+#include "export/tables/tables.h"
 #include "report/input/moment.h"
 #include "report/input/suggest.h"
 #include "symbols/symbols.h"

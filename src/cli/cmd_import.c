@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "cli/command.h"
-#include "export/import_foreign.h"
+#include "export/import/foreign.h"
 #include "launch/import.h"
 #include "report/words/number.h"
 

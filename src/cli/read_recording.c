@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "export/import_foreign.h"
+#include "export/import/foreign.h"
 #include "memory/image/core_file.h"
 #include "report/content/evidence.h"
 #include "report/words/number.h"

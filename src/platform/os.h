@@ -249,7 +249,7 @@ bool hwi_os_is_of_libc(uintptr_t address);
 bool hwi_os_is_libcs_malloc(uintptr_t function);
 bool hwi_os_may_be_libcs_usable_size(uintptr_t function);
 
-/* Returns whether this code is the recorder in a static program. There, hwi_os_symbol_after finds what os_linux_static.c names, and
+/* Returns whether this code is the recorder in a static program. There, hwi_os_symbol_after finds what linux/static.c names, and
  * the other searches for symbols find nothing. */
 bool hwi_os_is_static(void);
 

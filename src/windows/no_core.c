@@ -1,6 +1,6 @@
 /* no_core.c - the tool for Windows reads no core dumps: no report has the memory of a process, so that these functions are not called
  */
-#include "export/import_foreign.h"
+#include "export/import/foreign.h"
 #include "memory/image/core_file.h"
 #include "report/json/members.h"
 #include "report/text/text.h"

@@ -10,7 +10,7 @@
 
 #include "../fuzz_file.h"
 #include "export/compression.h"
-#include "export/import_foreign.h"
+#include "export/import/foreign.h"
 #include "profile/profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);

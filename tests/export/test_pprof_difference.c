@@ -2,7 +2,7 @@
  *
  * Breaks if a sample of one profile is taken for another one of the other, or if damaged bytes are read beyond their end.
  */
-#include "export/pprof_difference.h"
+#include "export/pprof/pprof_difference.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "export/pprof_fields.h"
-#include "export/protobuf.h"
+#include "export/pprof/pprof_fields.h"
+#include "export/pprof/protobuf.h"
 
 enum { VALUES = 4 };
 

@@ -2,7 +2,7 @@
  *
  * Breaks if the limit of another group is reported, or if "max" and what version 1 has for it are taken for limits.
  */
-#include "platform/os_linux_proc.h"
+#include "platform/linux/tools/proc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

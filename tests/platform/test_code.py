@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 READER = """
 #include <stdio.h>
-#include "platform/code_x86_64.h"
+#include "platform/code/x86_64.h"
 int main(void)
 {
   char line[128];
@@ -53,7 +53,7 @@ def test_lengths_are_objdump_s(compile_c, name):
     library = Path("/usr/lib/x86_64-linux-gnu") / name
     if not library.exists():
         pytest.skip(f"no {name} here")
-    reader = compile_c(READER, f"-I{ROOT}/src", str(ROOT / "src/platform/code_x86_64_decode.c"))
+    reader = compile_c(READER, f"-I{ROOT}/src", str(ROOT / "src/platform/code/x86_64_decode.c"))
     instructions = instructions_of(library)
     code = b"".join(bytes_ for bytes_, _ in instructions)
     lines, at = [], 0
@@ -74,7 +74,7 @@ def test_lengths_are_objdump_s(compile_c, name):
 ARM_READER = """
 #include <inttypes.h>
 #include <stdio.h>
-#include "platform/code_aarch64.h"
+#include "platform/code/aarch64.h"
 int main(void)
 {
   uint64_t address;
@@ -110,7 +110,7 @@ def test_distances_are_objdump_s(compile_c, name):
     library = ARM_LIBRARIES / name
     if not library.exists():
         pytest.skip(f"no {name} of 64-bit Arm here")
-    reader = compile_c(ARM_READER, f"-I{ROOT}/src", str(ROOT / "src/platform/code_aarch64_decode.c"))
+    reader = compile_c(ARM_READER, f"-I{ROOT}/src", str(ROOT / "src/platform/code/aarch64_decode.c"))
     listed = subprocess.run(["aarch64-linux-gnu-objdump", "-d", "-z", library], capture_output=True, text=True, check=True).stdout
     instructions = [match.groups() for match in map(ARM_LINE.match, listed.splitlines()) if match]
     given = "".join(f"{address} {word}\n" for address, word, _, _ in instructions)

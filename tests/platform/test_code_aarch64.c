@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <sys/auxv.h>
 
-#include "platform/code_aarch64.h"
+#include "platform/code/aarch64.h"
 
 #ifndef PROT_BTI
 #define PROT_BTI 0x10

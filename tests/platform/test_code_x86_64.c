@@ -4,7 +4,7 @@
  */
 #include "detours.h"
 
-#include "platform/code_x86_64.h"
+#include "platform/code/x86_64.h"
 
 static size_t bytes_of(const char *hex, uint8_t *to)
 {

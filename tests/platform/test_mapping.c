@@ -3,7 +3,7 @@
  * Breaks if, where the name of an open trace cannot be read, each mapping without a name counts as one of it. Then a
  * trace counts as being written though its process has left it.
  */
-#include "platform/os_linux_proc.h"
+#include "platform/linux/tools/proc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
  * have had more resident memory than it ever had; or if such a heap is taken for a stack or is left out, because the
  * memory below it was listed before.
  */
-#include "platform/os_linux_proc.h"
+#include "platform/linux/tools/proc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

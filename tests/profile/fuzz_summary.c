@@ -19,7 +19,7 @@
 #include "../report/nameless.h"
 #include "../trace/encoder.c"
 #include "export/compression.h"
-#include "export/import_foreign.h"
+#include "export/import/foreign.h"
 #include "profile/result/result.h"
 #include "report/report.h"
 #include "report/words/style.h"

@@ -7,7 +7,7 @@
 
 #include "export/compression.h"
 #include "export/export.h"
-#include "export/pprof_difference.h"
+#include "export/pprof/pprof_difference.h"
 #include "live/http.h"
 #include "platform/os_tools.h"
 #include "report/words/line.h"

@@ -1,0 +1,10 @@
+/* modules.h - the loader's list of modules; internal to this folder */
+#ifndef HWI_PLATFORM_LINUX_MODULES_H
+#define HWI_PLATFORM_LINUX_MODULES_H
+
+#include <link.h>
+
+/* Returns the first module in the order of the search, which is the executable, or NULL if the list is not known. */
+const struct link_map *hwi_modules_first(void);
+
+#endif
