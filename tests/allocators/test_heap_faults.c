@@ -339,6 +339,39 @@ static void what_is_free_goes_back_before_a_request_fails(void **state)
   assert_int_equal(status, 0);
 }
 
+/* There is room for the block, but not for more than it needs now. */
+static bool grow_into_the_last_room(void)
+{
+  struct hw_heap *heap = hw_heap_create(NULL, NULL);
+  char *block = hw_heap_alloc(heap, 200 << 10), *between = hw_heap_alloc(heap, 64 << 10),
+       *room = hw_heap_alloc(heap, 384 << 10);
+  size_t mapped, resident;
+  process_pages(&mapped, &resident);
+  const struct rlimit limit = {mapped * 4096, RLIM_INFINITY};
+  setrlimit(RLIMIT_AS, &limit);
+  while (hw_heap_alloc(heap, 64 << 10))
+    ;
+  memset(block, 7, 200 << 10);
+  hw_heap_free(heap, room);
+  char *grown = hw_heap_realloc(heap, block, 300 << 10);
+  return between && grown && grown[0] == 7 && grown[(200 << 10) - 1] == 7 &&
+         hw_heap_usable_bytes(heap, grown) < 384 << 10 && hw_heap_check(heap, NULL) == HW_HEAP_OK;
+}
+
+static void a_block_that_grows_needs_no_more_than_it_asks_for(void **state)
+{
+  (void)state;
+#if defined HW_SANITIZED_ADDRESS || defined HW_SANITIZED_THREAD
+  skip();
+#endif
+  int status;
+  pid_t child = fork();
+  if (!child)
+    _exit(grow_into_the_last_room() ? 0 : 1);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+}
+
 /* It used to cost what all heaps kept. */
 static void an_impossible_request_gives_nothing_back(void **state)
 {
@@ -418,6 +451,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(without_memory_nothing_changes), /* first: the process has no heap yet */
       cmocka_unit_test(what_the_system_refuses_is_left_out),
+      cmocka_unit_test(a_block_that_grows_needs_no_more_than_it_asks_for),
       cmocka_unit_test(what_is_free_goes_back_before_a_request_fails),
       cmocka_unit_test(an_impossible_request_gives_nothing_back),
       cmocka_unit_test(a_large_block_becomes_shorter),

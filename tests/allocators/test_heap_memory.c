@@ -189,6 +189,38 @@ static void huge_pages_are_asked_for(void **state)
   }
 }
 
+/* Parts of reserved huge pages do not go back, and the kernel may say that they did. */
+static void memory_of_reserved_pages_is_written_again(void **state)
+{
+  (void)state;
+  enum { BYTES = 1 * MIB, BLOCKS = 8 };
+  static const enum hw_heap_returns returns[] = {HW_HEAP_RETURNS_AT_ONCE, HW_HEAP_RETURNS_ON_COLLECT};
+  for (size_t i = 0; i < COUNT(returns); i++) {
+    const struct hw_heap_config config = {.pages = HW_HEAP_PAGES_HUGE, .returns = returns[i]};
+    struct hw_heap *heap = heap_with(&config);
+    unsigned char *blocks[BLOCKS];
+    for (int at = 0; at < BLOCKS; at++) {
+      blocks[at] = hw_heap_alloc(heap, BYTES);
+      memset(blocks[at], at + 1, BYTES);
+    }
+    if (smaps_kib(blocks[0], "KernelPageSize:") != 2048) {
+      hw_heap_destroy(heap);
+      print_message("no huge pages are reserved\n");
+      skip();
+    }
+    for (int at = 0; at < BLOCKS; at += 2)
+      assert_int_equal(hw_heap_free(heap, blocks[at]), HW_HEAP_OK);
+    hw_heap_collect(heap);
+    for (int at = 0; at < BLOCKS; at++) {
+      unsigned char *block = at % 2 ? blocks[at] : hw_heap_alloc_zeroed(heap, BYTES);
+      const int value = at % 2 ? at + 1 : 0;
+      for (size_t byte = 0; byte < BYTES; byte++)
+        assert_int_equal(block[byte], value);
+    }
+    hw_heap_destroy(heap);
+  }
+}
+
 static bool refuses_huge_pages(const void *block)
 {
   return strstr(flags_of(block), " nh");
@@ -380,6 +412,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(free_memory_goes_back, keep_sanitizers_small, allow_huge_pages),
       cmocka_unit_test(memory_goes_back_after_a_time),
       cmocka_unit_test(huge_pages_are_asked_for),
+      cmocka_unit_test(memory_of_reserved_pages_is_written_again),
       cmocka_unit_test(a_small_heap_refuses_huge_pages),
       cmocka_unit_test(huge_pages_are_for_memory_that_is_used),
       cmocka_unit_test(pages_of_many_threads_are_hardly_used),

@@ -70,6 +70,7 @@ static void figures_while_threads_allocate(void **state)
 /* --- all at once --- */
 
 static atomic_bool is_over;
+static struct hw_heap *central_heap;
 
 static void *churn(void *heap)
 {
@@ -354,6 +355,41 @@ static void faults_in_blocks_of_other_threads(void **state)
   hw_heap_destroy(left.heap);
 }
 
+/* Blocks on the lists of a central heap, one of which may contain the address that is asked for as soon as it is given out. */
+enum { IN_LIST = 500 };
+
+static void *point_to(void *block)
+{
+  while (!is_over) {
+    static void **blocks[IN_LIST];
+    for (int i = 0; i < IN_LIST; i++) {
+      blocks[i] = hw_heap_alloc(central_heap, 32);
+      *blocks[i] = block;
+    }
+    for (int i = 0; i < IN_LIST; i++)
+      hw_heap_free(central_heap, blocks[i]);
+  }
+  return block;
+}
+
+static void sizes_in_a_central_heap_that_others_use(void **state)
+{
+  (void)state;
+  const struct hw_heap_config config = {.threads = HW_HEAP_CENTRAL, .check_all_frees = true};
+  central_heap = heap_with(&config);
+  void *block = hw_heap_alloc(central_heap, 32), *result;
+  pthread_t thread;
+  is_over = false;
+  assert_int_equal(pthread_create(&thread, NULL, point_to, block), 0);
+  for (int i = 0; i < 20000; i++)
+    assert_int_equal(hw_heap_usable_bytes(central_heap, block), 32);
+  is_over = true;
+  pthread_join(thread, &result);
+  hw_heap_free(central_heap, block);
+  expect_empty(central_heap);
+  hw_heap_destroy(central_heap);
+}
+
 /* --- forks --- */
 
 static void *churn_until_over(void *heap)
@@ -435,6 +471,7 @@ int main(void)
       cmocka_unit_test(short_threads_do_not_make_a_heap_grow),
       cmocka_unit_test(heaps_come_and_go_in_many_threads),
       cmocka_unit_test(faults_in_blocks_of_other_threads),
+      cmocka_unit_test(sizes_in_a_central_heap_that_others_use),
       cmocka_unit_test(forks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,12 +139,13 @@ void hwi_arena_settle(struct hwi_page *page)
   set_slices(arena, hwi_free_slices(arena) | slices, hwi_touched_slices(arena) | touched);
 }
 
-static void begin_arena(struct hw_heap *heap, uintptr_t start, bool may_become_huge)
+static void begin_arena(struct hw_heap *heap, uintptr_t start, struct hwi_arena_pages pages)
 {
   struct hwi_page *arena = hwi_slice_of((void *)start);
   bool is_coming = hwi_config_makes_present(&heap->config);
   arena->heap = heap;
-  __atomic_store_n(&arena->may_become_huge, may_become_huge, __ATOMIC_RELAXED);
+  arena->is_reserved = pages.are_reserved;
+  __atomic_store_n(&arena->may_become_huge, pages.may_become_huge, __ATOMIC_RELAXED);
   arena[HWI_BY_FREE].slices = is_coming ? 0 : ALL_SLICES;
   arena[HWI_BY_KEPT].slices = 0;
   link_arena(arena, HWI_BY_FREE, is_coming ? 0 : HWI_SLICES);
@@ -158,14 +159,14 @@ static void begin_arena(struct hw_heap *heap, uintptr_t start, bool may_become_h
 static bool add_arenas(struct hw_heap *heap)
 {
   size_t bytes = heap->config.arena_bytes;
-  bool may_become_huge;
-  uintptr_t start = hwi_heap_map_arena(heap, bytes, &may_become_huge);
+  struct hwi_arena_pages pages;
+  uintptr_t start = hwi_heap_map_arena(heap, bytes, &pages);
   if (!start && bytes > HWI_UNIT_BYTES)
-    start = hwi_heap_map_arena(heap, bytes = HWI_UNIT_BYTES, &may_become_huge);
+    start = hwi_heap_map_arena(heap, bytes = HWI_UNIT_BYTES, &pages);
   if (!start)
     return false;
   while (bytes)
-    begin_arena(heap, start + (bytes -= HWI_UNIT_BYTES), may_become_huge);
+    begin_arena(heap, start + (bytes -= HWI_UNIT_BYTES), pages);
   return true;
 }
 

@@ -110,6 +110,7 @@ struct hwi_page {
   uint64_t slices;
   uint8_t group;        /* how many adjoining ones it has, at most: its list */
   bool may_become_huge; /* of an arena: the system may give huge pages by itself; atomic */
+  bool is_reserved;     /* of an arena: in huge pages that are reserved, of which no part goes back */
   /* Of the owner; of spans and large blocks: of the thread that has the lock. */
   alignas(HWI_LINE_BYTES) struct hwi_free_block *free;
   struct hwi_page *next, *prev;
@@ -419,8 +420,13 @@ uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes, bool
 
 /* --- memory.c: with the lock --- */
 
-/* As hwi_space_take, with the pages and the node of the heap's config. *may_become_huge: the system may give huge pages by itself. */
-uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes, bool *may_become_huge);
+/* Its pages, of an arena that is mapped. */
+struct hwi_arena_pages {
+  bool are_reserved, may_become_huge; /* as in struct hwi_page */
+};
+
+/* As hwi_space_take, with the pages and the node of the heap's config. */
+uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes, struct hwi_arena_pages *pages);
 uintptr_t hwi_heap_map_large(struct hw_heap *heap, size_t bytes, size_t align);
 
 /* A large block has got another length: a long one may have huge pages, also if it was short. */
@@ -585,7 +591,7 @@ struct hw_heap *hwi_heap_at(const void *address);
 struct hwi_page *hwi_heap_page_of(const struct hw_heap *heap, const void *address, enum hw_heap_fault *fault);
 
 /* Returns 0 for an address that is not an allocated block, with the fault. `owner` as above. */
-size_t hwi_heap_block_bytes(const struct hw_heap *heap, const struct hwi_owner *owner, const void *block,
+size_t hwi_heap_block_bytes(struct hw_heap *heap, const struct hwi_owner *owner, const void *block,
                             enum hw_heap_fault *fault);
 
 /* Returns whether a link of a page's list may be followed: it is the address of a block of the page. */

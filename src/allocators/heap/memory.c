@@ -113,14 +113,14 @@ static uintptr_t map_huge(struct hw_heap *heap, size_t bytes)
   return start;
 }
 
-uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes, bool *may_become_huge)
+uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes, struct hwi_arena_pages *pages)
 {
   uintptr_t start = heap->config.pages == HW_HEAP_PAGES_HUGE ? map_huge(heap, bytes) : 0;
-  bool is_huge = start;
+  *pages = (struct hwi_arena_pages){.are_reserved = start != 0};
   if (!start && !(start = hwi_space_take(bytes, 1, false)))
     return 0;
   choose_node(heap, start, bytes);
-  *may_become_huge = !is_huge && choose_pages(heap, start, bytes, is_dense(heap));
+  pages->may_become_huge = !pages->are_reserved && choose_pages(heap, start, bytes, is_dense(heap));
   return start;
 }
 

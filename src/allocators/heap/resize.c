@@ -101,7 +101,10 @@ void *hw_heap_realloc(struct hw_heap *heap, void *block, size_t bytes)
     return NULL;
   if (!heap->uses_libc && hwi_heap_resize(heap, &block, old_bytes, bytes))
     return block;
-  void *moved = hw_heap_alloc(heap, heap->uses_libc ? bytes : hwi_heap_bytes_to_grow(old_bytes, bytes));
+  size_t roomy_bytes = heap->uses_libc ? bytes : hwi_heap_bytes_to_grow(old_bytes, bytes);
+  void *moved = hw_heap_alloc(heap, roomy_bytes);
+  if (!moved && roomy_bytes > bytes)
+    moved = hw_heap_alloc(heap, bytes);
   if (moved) {
     hwi_heap_note_room(moved, bytes);
     memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);

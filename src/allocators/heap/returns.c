@@ -51,16 +51,18 @@ static void refuse_huge_pages(struct hwi_page *arena)
     hwi_os_use_small_pages((void *)hwi_page_start(arena), HWI_UNIT_BYTES);
 }
 
-/* Memory that is locked stays, as do huge pages that are reserved. */
+/* Memory that is locked stays: the system refuses. So do parts of huge pages that are reserved, but there Linux says that they went
+ * back. */
 static void settle_slices(struct hw_heap *heap, struct hwi_page *page)
 {
+  struct hwi_page *arena = hwi_unit_of(page);
   uintptr_t start = hwi_page_start(page);
   size_t bytes = page->slice_count * HWI_SLICE_BYTES;
   if (page->is_coming)
     hwi_heap_make_present(heap, start, bytes);
   else if (page->slice_count < HWI_SLICES)
-    refuse_huge_pages(hwi_unit_of(page));
-  page->is_clean = !page->is_coming && hwi_os_drop_pages((void *)start, bytes) == 0;
+    refuse_huge_pages(arena);
+  page->is_clean = !page->is_coming && !arena->is_reserved && hwi_os_drop_pages((void *)start, bytes) == 0;
   push_settled(&heap->settled, page);
 }
 
@@ -107,7 +109,7 @@ void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes)
 
 /* --- when --- */
 
-static size_t larger(size_t a, size_t b)
+static uint64_t larger(uint64_t a, uint64_t b)
 {
   return a > b ? a : b;
 }
@@ -121,8 +123,9 @@ static size_t most_kept_bytes(const struct hw_heap *heap)
   case HW_HEAP_RETURNS_ON_COLLECT:
     return SIZE_MAX;
   default:
-    return heap->config.keep_free_bytes ? heap->config.keep_free_bytes
-                                        : larger(LEAST_KEPT_BYTES, (heap->taken_bytes + heap->large_bytes) / KEPT_PART);
+    return heap->config.keep_free_bytes
+               ? heap->config.keep_free_bytes
+               : (size_t)larger(LEAST_KEPT_BYTES, (heap->taken_bytes + heap->large_bytes) / KEPT_PART);
   }
 }
 
@@ -134,7 +137,8 @@ static unsigned smaller(unsigned a, unsigned b)
 /* Is what was returned last taken again too early, if at all? */
 static bool is_soon_after_return(const struct hw_heap *heap, uint64_t now)
 {
-  return now - heap->returned_ns < larger((size_t)SOON_MS * NS_PER_MS, heap->returned_bytes * SOON_NS_PER_BYTE);
+  return now - heap->returned_ns <
+         larger((uint64_t)SOON_MS * NS_PER_MS, (uint64_t)heap->returned_bytes * SOON_NS_PER_BYTE);
 }
 
 /* Before memory is returned: was the last return right? */
@@ -166,7 +170,7 @@ static bool is_old(const struct hw_heap *heap, uint64_t now)
 /* Of a heap that was large, and is small now, no more is kept than of its size: it may never be needed again, and then no
  * thread passes by. What was needed a moment ago is more likely to be. And a heap that has been mistaken seems to go up and
  * down: with the most patience, it keeps all. */
-static size_t least_excess_bytes(const struct hw_heap *heap, uint64_t now)
+static uint64_t least_excess_bytes(const struct hw_heap *heap, uint64_t now)
 {
   if (heap->patience > 0)
     return larger(EXCESS_AFTER_MISTAKE_BYTES, heap->peak_mapped_bytes >> MOST_PATIENCE);
@@ -175,18 +179,18 @@ static size_t least_excess_bytes(const struct hw_heap *heap, uint64_t now)
   return now - heap->needed_ns < return_after_ns(heap) ? EXCESS_IF_RECENT_BYTES : EXCESS_BYTES;
 }
 
-static size_t most_excess_bytes(const struct hw_heap *heap, uint64_t now)
+static uint64_t most_excess_bytes(const struct hw_heap *heap, uint64_t now)
 {
-  size_t part = (heap->taken_bytes + heap->large_bytes) / EXCESS_PART;
+  uint64_t part = (heap->taken_bytes + heap->large_bytes) / EXCESS_PART;
   return larger(least_excess_bytes(heap, now), part) << heap->patience;
 }
 
 /* Returns how much of the kept memory stays; `most` needs no reason. */
 static size_t bytes_to_keep(const struct hw_heap *heap, size_t most, uint64_t now)
 {
-  size_t excess = most_excess_bytes(heap, now);
+  uint64_t excess = most_excess_bytes(heap, now);
   if (heap->kept_bytes - most > excess)
-    return most + excess / 2;
+    return most + (size_t)(excess / 2);
   size_t unneeded = heap->least_kept_bytes > most ? heap->least_kept_bytes - most : 0;
   return is_old(heap, now) ? heap->kept_bytes - unneeded : heap->kept_bytes;
 }

@@ -248,7 +248,7 @@ static void heap_free(void *block)
 /* Returns 0 if the address is not a block of any heap. */
 static size_t bytes_of(void *block, enum hw_heap_fault *fault)
 {
-  const struct hw_heap *its = heap_at(block);
+  struct hw_heap *its = heap_at(block);
   hwi_is_in_malloc = true;
   size_t bytes = hwi_heap_block_bytes(its, own_in(its), block, fault);
   hwi_is_in_malloc = false;
@@ -294,7 +294,10 @@ static void *heap_realloc(void *block, size_t bytes)
   }
   if (hwi_is_in_space(block) && resize(&block, old_bytes, bytes))
     return block;
-  void *moved = heap_alloc(hwi_heap_bytes_to_grow(old_bytes, bytes), HW_HEAP_ALIGN);
+  size_t roomy_bytes = hwi_heap_bytes_to_grow(old_bytes, bytes);
+  void *moved = heap_alloc(roomy_bytes, HW_HEAP_ALIGN);
+  if (!moved && roomy_bytes > bytes)
+    moved = heap_alloc(bytes, HW_HEAP_ALIGN);
   if (moved) {
     hwi_heap_note_room(moved, bytes);
     memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);

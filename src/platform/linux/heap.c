@@ -23,7 +23,7 @@ enum {
   HUGE_PAGE_BYTES = 2 << 20,
   HUGE_2MB = 21 << MAP_HUGE_SHIFT,
   MOST_NODES = 1024,
-  WORD_BITS = 64,
+  WORD_BITS = 8 * sizeof(unsigned long),
 };
 
 /* Nearly all of the address space between the program and the libraries is free, and the kernel fills it downward from
