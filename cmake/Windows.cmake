@@ -14,9 +14,8 @@ target_compile_options(hw-flags INTERFACE -mno-ms-bitfields -Wno-format -Wno-att
   "SHELL:-idirafter ${JANSSON_INCLUDE_DIR}" "SHELL:-include ${CMAKE_SOURCE_DIR}/src/platform/windows/posix/posix.h" "SHELL:-isystem ${CMAKE_SOURCE_DIR}/src/platform/windows/posix/include")
 
 hw_sources(HW_WINDOWS_POSIX_SOURCES platform/windows/posix/*.c)
-hw_sources(HW_WINDOWS_START platform/windows/posix/start.c)
-hw_sources(HW_WINDOWS_PLATFORM_SOURCES platform/windows/os.c platform/windows/heap.c)
-hw_sources(HW_WINDOWS_TOOL_SOURCES platform/windows/large.c platform/windows/tools.c windows/*.c)
+hw_sources(HW_WINDOWS_PLATFORM_SOURCES platform/windows/*.c)
+hw_sources(HW_WINDOWS_TOOL_SOURCES platform/windows/tools/*.c windows/*.c)
 list(REMOVE_ITEM HW_WINDOWS_TOOL_SOURCES ${CMAKE_SOURCE_DIR}/src/windows/no_libc_blocks.c) # of the heaps
 list(REMOVE_ITEM HW_BASE_SOURCES ${CMAKE_SOURCE_DIR}/src/base/system_words.c) # of Linux
 

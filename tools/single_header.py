@@ -23,7 +23,7 @@ POOL_HEAD = """\
 POOL_PARTS = ["pool.c", "regions.c", "inspect.c"]
 
 HEAP_HEAD = """\
-/* heapwright-heap.h - the general heap of heapwright, version {version}, in one file; for Linux with glibc, x86-64 and 64-bit Arm
+/* heapwright-heap.h - the general heap of heapwright, version {version}, in one file; for Linux with glibc, x86-64, 64-bit and 32-bit Arm
  *
  * Include it wherever heaps are used. In exactly one C or C++ file, which holds nothing else, define
  * HEAPWRIGHT_HEAP_IMPLEMENTATION before, and include it before all other headers: that is where the heaps are compiled.

@@ -5,6 +5,9 @@
  * definitions: the functions that known allocators have in addition to malloc, and a malloc that is defined (.symtab)
  * but not exported (.dynsym). Functions of shared libraries are undefined symbols, so they are not found. In a stripped
  * program, which has no .symtab, texts of these allocators are searched for.
+ *
+ * A static program with the recorder calls it instead of malloc, whose ever that is. Nothing is redirected there, so calls of an
+ * allocator's functions by its own names are not seen, if malloc is another one: libc's.
  */
 #define _GNU_SOURCE
 #include "symbols/program_allocator.h"
@@ -80,14 +83,26 @@ enum { TEXT_MARK_COUNT = sizeof text_marks / sizeof *text_marks };
 
 struct found {
   bool allocates[MARK_COUNT], frees[MARK_COUNT];
-  bool exports_malloc, is_jemalloc, has_symbols;
-  const char *stripped; /* the text of what it contains */
+  bool exports_malloc, is_jemalloc, has_symbols, has_recorder;
+  GElf_Addr malloc_at, libcs_malloc_at; /* 0: none */
+  const char *stripped;                 /* the text of what it contains */
 };
 
 static bool ends_with(const char *name, const char *suffix)
 {
   const size_t bytes = strlen(name), of_suffix = strlen(suffix);
   return bytes >= of_suffix && strcmp(name + bytes - of_suffix, suffix) == 0;
+}
+
+/* glibc's malloc has two names; that of musl, until it is replaced, is a weak one of a local function. */
+static void look_for_libcs(struct found *found, const char *name, GElf_Addr at)
+{
+  if (strcmp(name, "malloc") == 0)
+    found->malloc_at = at;
+  else if (strcmp(name, "__libc_malloc") == 0 && !found->libcs_malloc_at)
+    found->libcs_malloc_at = at;
+  else if (strcmp(name, "default_malloc") == 0)
+    found->libcs_malloc_at = at;
 }
 
 static void look_at(struct found *found, const char *name, bool is_dynamic)
@@ -117,8 +132,10 @@ static void look_through(struct found *found, Elf *elf, Elf_Scn *table, const GE
     if (symbol.st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC))
       continue;
     const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
-    if (name)
-      look_at(found, name, header->sh_type == SHT_DYNSYM);
+    if (!name)
+      continue;
+    look_at(found, name, header->sh_type == SHT_DYNSYM);
+    look_for_libcs(found, name, symbol.st_value);
   }
 }
 
@@ -158,11 +175,11 @@ static struct found look_into(const struct hwi_symbol_module *module)
     return found;
   bool is_same =
       module->build_id_bytes == 0 || hwi_elf_file_has_build_id(&file, module->build_id, module->build_id_bytes);
-  if (has_recorder(file.elf)) /* it sees the calls of the program's own malloc */
-    is_same = false;
+  found.has_recorder = is_same && has_recorder(file.elf);
   for (Elf_Scn *section = NULL; is_same && (section = elf_nextscn(file.elf, section));)
     look_into_section(&found, file.elf, section);
-  for (Elf_Scn *section = NULL; is_same && !found.has_symbols && (section = elf_nextscn(file.elf, section));)
+  bool knows_names = found.has_symbols || found.has_recorder; /* the recorder has such texts, too */
+  for (Elf_Scn *section = NULL; is_same && !knows_names && (section = elf_nextscn(file.elf, section));)
     if (is_constants(file.elf, section))
       look_for_texts(&found, elf_getdata(section, NULL));
   hwi_elf_file_close(&file);
@@ -171,11 +188,14 @@ static struct found look_into(const struct hwi_symbol_module *module)
 
 bool hwi_exports_malloc(const char *path)
 {
-  return look_into(&(struct hwi_symbol_module){.path = path}).exports_malloc;
+  const struct found found = look_into(&(struct hwi_symbol_module){.path = path});
+  return found.exports_malloc && !found.has_recorder;
 }
 
 static bool is_left_to_recorder(const struct found *found, size_t i)
 {
+  if (found->has_recorder)
+    return i == MALLOC || !found->malloc_at || found->malloc_at != found->libcs_malloc_at;
   return found->frees[i] && (!marks[i].is_jemalloc || found->is_jemalloc);
 }
 

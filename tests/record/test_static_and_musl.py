@@ -551,6 +551,46 @@ int main(void)
     assert sizes_of(report)[2049]["calls"] == 1000 and report["unmatched_frees"] == report["missed_frees"] == 0
 
 
+OWN_NAMES = """#include <stddef.h>
+static char room[65536];
+static size_t used;
+void *NAMEmalloc(size_t bytes) { return room + (used += (bytes + 15) & ~15ul) - ((bytes + 15) & ~15ul); }
+void NAMEfree(void *block) { (void)block; }
+#ifdef IS_MALLOC
+void *malloc(size_t bytes) __attribute__((alias("NAMEmalloc")));
+void free(void *block) __attribute__((alias("NAMEfree")));
+void *calloc(size_t count, size_t bytes) { return NAMEmalloc(count * bytes); }
+void *realloc(void *block, size_t bytes) { (void)block; return NAMEmalloc(bytes); }
+#endif
+"""
+ON_OWN_NAMES = """#include <stdlib.h>
+extern void *NAMEmalloc(size_t), NAMEfree(void *);
+int main(void)
+{
+  void *own = NAMEmalloc(1013), *block = malloc(2026);
+  NAMEfree(own);
+  free(block);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("is_malloc", [False, True], ids=["beside", "as-malloc"])
+@pytest.mark.parametrize("name, says", [("je_", "jemalloc (je_malloc)"), ("mi_", "mimalloc (mi_malloc)")], ids=["je", "mi"])
+def test_an_allocator_by_its_own_names(folder, compiled, record, hw, kind, name, says, is_malloc):
+    """It is said that these calls are not recorded, unless malloc is this allocator, too: then the program may have no other calls."""
+    if kind not in LINKED:
+        pytest.skip("it is linked in")
+    allocator, source = folder / f"{name}names.c", folder / f"on-{name}names.c"
+    allocator.write_text(OWN_NAMES.replace("NAME", name))
+    source.write_text(ON_OWN_NAMES.replace("NAME", name))
+    recording = record([compiled(source, allocator, *["-DIS_MALLOC", "-Wl,-z,muldefs"] * is_malloc)])
+    assert recording.process.returncode == 0
+    assert 2026 in sizes_of(recording.report) and 1013 not in sizes_of(recording.report)
+    assert (f"has {says} linked in: its calls do not reach the recorder" in recording.process.stderr) == (not is_malloc)
+    assert (says in hw("report", recording.trace).stdout) == (not is_malloc)
+
+
 GO = """package main
 
 /*

@@ -514,6 +514,41 @@ static void test_recursion_up(void **state)
   assert_in_range(hwi_nodes_count() - nodes, 1, DEEP_NODES);
 }
 
+/* --- plain steps --- */
+
+enum { STACK_WORDS = 16 };
+
+static bool step_from(uintptr_t sp, uintptr_t bp, int32_t offset)
+{
+  const struct hwi_cached_row row = {
+      .kind = HWI_ROW_BP, .bp_slot = -2, .offset = offset, .return_slot = hwi_arch_return_slot_at(0)};
+  struct hwi_position at = {.sp = sp, .bp = bp};
+  struct hwi_walked_frame frame;
+  return hwi_step_plainly(sp + STACK_WORDS * sizeof(uintptr_t), row, &frame, &at);
+}
+
+/* A wrong row or bp leads anywhere: such a place must not be read. The stack of a program of 32 bits is in the upper half of the addresses. */
+static void test_plain_steps_stay_on_the_stack(void **state)
+{
+  (void)state;
+  static uintptr_t stack[STACK_WORDS];
+  const uintptr_t upper = ~(UINTPTR_MAX / 4), own = (uintptr_t)stack, end = (uintptr_t)(stack + STACK_WORDS);
+  static const uintptr_t small[] = {0, 8, 16, 24, 4096, 65536};
+  for (int i = 0; i < STACK_WORDS; i++)
+    stack[i] = (uintptr_t)&test_recursion_up;
+  for (size_t i = 0; i < sizeof small / sizeof *small; i++) {
+    assert_false(step_from(upper, small[i], 0));
+    assert_false(step_from(upper, upper + small[i], -(int32_t)small[i]));
+    assert_false(step_from(own, small[i], 0));
+  }
+  assert_false(step_from(upper, UINTPTR_MAX / 2 + 1, 0));
+  assert_false(step_from(own, own + sizeof *stack, 0));
+  assert_true(step_from(own, own + 2 * sizeof *stack, 0));
+  assert_true(step_from(own, end, 0));
+  assert_false(step_from(own, end, 2 * sizeof *stack));
+  assert_false(step_from(own, upper, 0));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -526,6 +561,7 @@ int main(void)
       cmocka_unit_test(test_no_stack_end_that_was_dropped),
       cmocka_unit_test(test_stack_ends_with_another_line),
       cmocka_unit_test(test_stacks_at_random),
+      cmocka_unit_test(test_plain_steps_stay_on_the_stack),
       cmocka_unit_test(test_rows_without_memory),
       cmocka_unit_test(test_recursion_down),
       cmocka_unit_test(test_recursion_up),

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,11 +67,11 @@ static void search(struct hwi_program *program, const char *command)
 
 /* Reads the path of the dynamic loader into `loader`, which stays empty if there is none. Returns false if the file
  * ends too early. */
-static bool read_loader(int fd, const Elf64_Ehdr *elf, char loader[PATH_MAX])
+static bool read_loader(int fd, const ElfW(Ehdr) *elf, char loader[PATH_MAX])
 {
   loader[0] = 0;
   for (unsigned i = 0; i < elf->e_phnum && i < PROGRAM_HEADERS_MAX; i++) {
-    Elf64_Phdr header;
+    ElfW(Phdr) header;
     if (pread(fd, &header, sizeof header, (off_t)(elf->e_phoff + i * sizeof header)) != (ssize_t)sizeof header)
       return false;
     if (header.p_type != PT_INTERP)
@@ -101,16 +102,17 @@ static enum hwi_obstacle judge_malloc(int fd, bool is_static)
 
 static enum hwi_obstacle judge_elf(int fd, const char *path, const uint8_t *head)
 {
-  Elf64_Ehdr elf;
+  ElfW(Ehdr) elf;
   char loader[PATH_MAX];
   memcpy(&elf, head, sizeof elf);
   if (hwi_os_gains_privileges(fd))
     return HWI_OBSTACLE_PRIVILEGED;
   if (!hwi_os_page_size_is_usual())
     return HWI_OBSTACLE_PAGES;
-  if (elf.e_ident[EI_CLASS] == ELFCLASS32)
+  const uint8_t own_class = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32, class = elf.e_ident[EI_CLASS];
+  if (class != own_class && class == ELFCLASS32)
     return HWI_OBSTACLE_32_BIT;
-  if (elf.e_machine != HWI_ARCH_ELF_MACHINE)
+  if (class != own_class || elf.e_machine != HWI_ARCH_ELF_MACHINE)
     return HWI_OBSTACLE_MACHINE;
   if (!read_loader(fd, &elf, loader))
     return HWI_OBSTACLE_NONE; /* execve will refuse it */

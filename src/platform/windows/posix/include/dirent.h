@@ -1,6 +1,6 @@
 /* dirent.h - folders (platform/windows/posix/files.c) */
-#ifndef HWI_PLATFORM_WINDOWS_DIRENT_H
-#define HWI_PLATFORM_WINDOWS_DIRENT_H
+#ifndef HWI_PLATFORM_WINDOWS_POSIX_INCLUDE_DIRENT_H
+#define HWI_PLATFORM_WINDOWS_POSIX_INCLUDE_DIRENT_H
 
 #define DIR struct hwi_windows_folder
 #define dirent hwi_windows_entry

@@ -1,6 +1,6 @@
 /* dlfcn.h - libraries that are loaded when they are needed (platform/windows/posix/libraries.c) */
-#ifndef HWI_PLATFORM_WINDOWS_DLFCN_H
-#define HWI_PLATFORM_WINDOWS_DLFCN_H
+#ifndef HWI_PLATFORM_WINDOWS_POSIX_INCLUDE_DLFCN_H
+#define HWI_PLATFORM_WINDOWS_POSIX_INCLUDE_DLFCN_H
 
 enum { RTLD_NOW = 0, RTLD_LOCAL = 0 };
 

@@ -1,6 +1,6 @@
 /* fnmatch.h - shell patterns (platform/windows/posix/texts.c) */
-#ifndef HWI_PLATFORM_WINDOWS_FNMATCH_H
-#define HWI_PLATFORM_WINDOWS_FNMATCH_H
+#ifndef HWI_PLATFORM_WINDOWS_POSIX_INCLUDE_FNMATCH_H
+#define HWI_PLATFORM_WINDOWS_POSIX_INCLUDE_FNMATCH_H
 
 enum { FNM_NOMATCH = 1 };
 

@@ -1,6 +1,6 @@
 /* ioctl.h - the size of the console (platform/windows/posix/start.c) */
-#ifndef HWI_PLATFORM_WINDOWS_IOCTL_H
-#define HWI_PLATFORM_WINDOWS_IOCTL_H
+#ifndef HWI_PLATFORM_WINDOWS_POSIX_INCLUDE_SYS_IOCTL_H
+#define HWI_PLATFORM_WINDOWS_POSIX_INCLUDE_SYS_IOCTL_H
 
 enum { TIOCGWINSZ };
 
