@@ -212,6 +212,9 @@ struct hw_heap_stats {
    * HEAPWRIGHT_HEAP_LIBC, only the record of the heap counts. */
   size_t mapped_bytes;
   size_t peak_mapped_bytes; /* the highest value of mapped_bytes so far */
+  size_t
+      thread_count; /* records of threads: at most so many have used the heap at a time; 1 if it is central or single */
+  size_t table_bytes; /* the table of the memory of all heaps */
 };
 
 /* Fills *stats. While other threads use the heap, used_bytes is approximate. O(memory / 64 KiB). */
@@ -221,6 +224,7 @@ void hw_heap_get_stats(struct hw_heap *heap, struct hw_heap_stats *stats);
 struct hw_heap_class_stats {
   size_t block_bytes; /* 0: the blocks above the largest class, each of which is a page of its own */
   size_t page_count, peak_page_count, page_bytes; /* pages now, and at most so far; bytes of all pages */
+  size_t taken_page_count;                        /* pages taken so far: all but page_count were given back */
   size_t block_count;                             /* for which the pages have room */
   size_t used_count, used_bytes;                  /* allocated, counted as used_bytes above */
 };

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from allocators_library import PROGRAMS, ROOT, compile_source
+from machine import INLINE_ATOMICS
 from owners_reader import Owners
 
 HW = Path(os.environ.get("HW_BUILD", ROOT / "build")) / "bin/heapwright"
@@ -125,6 +126,6 @@ def test_it_needs_no_libc(language, tmp_path):
                       "void *get2(size_t size);\nvoid *get2(size_t size) { return hw_annotate_aligned(64, size); }\n"
                       "void put(void *block);\nvoid put(void *block) { hw_annotate_free(block); }\n" + "}\n" * ("++" in language))
     for level in ("-O0", "-O2", "-O3"):
-        compile_source("gcc", f"-std={language}", "-c", *FREESTANDING, level, source, "-o", tmp_path / "user.o")
+        compile_source("gcc", f"-std={language}", "-c", *FREESTANDING, *INLINE_ATOMICS, level, source, "-o", tmp_path / "user.o")
         symbols = subprocess.run(["nm", "-u", tmp_path / "user.o"], capture_output=True, text=True, check=True).stdout.split()
         assert set(symbols) - {"U", "_GLOBAL_OFFSET_TABLE_"} == {"below", "give_back"}

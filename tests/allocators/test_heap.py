@@ -38,6 +38,15 @@ def test_a_thread_keeps_some_of_what_it_frees_of_others(programs):
     assert done.stdout == "again: 100; back: most\n"
 
 
+@pytest.mark.parametrize("settings", [{}, {"HEAPWRIGHT_HEAP_THREADS": "central", "HEAPWRIGHT_CHECK": "1"}, {"HEAPWRIGHT_HEAP_RETURNS": "at-once"}],
+                         ids=["usual", "central", "at-once"])
+def test_each_mapping_may_be_refused(programs, settings):
+    done = subprocess.run([programs(PROGRAMS / "no_memory.c", "-fno-builtin")], env={**os.environ, "LD_PRELOAD": LIBRARY, **settings}, capture_output=True,
+                          text=True, timeout=300, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert int(re.fullmatch(r"(\d+) limits were too low\n", done.stdout)[1]) > 50
+
+
 # --- faults ---
 
 @pytest.mark.parametrize("what, text", [("double-free", "the block is free already"), ("realloc", None),

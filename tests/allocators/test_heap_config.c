@@ -267,9 +267,18 @@ static void figures_of_classes(void **state)
   of_64 = class_stats(heap, 64);
   assert_int_equal(of_64.page_count, 0);
   assert_int_equal(of_64.peak_page_count, 5);
+  assert_int_equal(of_64.taken_page_count, 5);
   assert_int_equal(of_64.used_count, 0);
   assert_int_equal(class_stats(heap, 0).peak_page_count, 2);
   assert_int_equal(class_stats(heap, 0).page_count, 0);
+  hw_heap_free(heap, hw_heap_alloc(heap, 64));
+  assert_int_equal(class_stats(heap, 64).taken_page_count, 6);
+  hw_heap_free(heap, hw_heap_alloc(heap, 131072));
+  assert_int_equal(class_stats(heap, 0).taken_page_count, 3);
+  struct hw_heap_stats all;
+  hw_heap_get_stats(heap, &all);
+  assert_int_equal(all.thread_count, 1);
+  assert_in_range(all.table_bytes, 1, 1 << 30);
   hw_heap_destroy(heap);
 }
 

@@ -150,8 +150,8 @@ def test_a_profile(subject, tmp_path, name, settings):
 # --- what it writes about itself ---
 
 def rows(text):
-    """{class: (pages, peak, room, used, used bytes, unused bytes)}"""
-    return {line[0]: tuple(map(int, line[1:])) for line in re.findall(r"^heapwright: +(\d+|larger)" + r" +(\d+)" * 6 + "$", text, re.M)}
+    """{class: (pages, peak, taken, room, used, used bytes, unused bytes)}"""
+    return {line[0]: tuple(map(int, line[1:])) for line in re.findall(r"^heapwright: +(\d+|larger)" + r" +(\d+)" * 7 + "$", text, re.M)}
 
 
 @pytest.mark.parametrize("is_absolute", [True, False])
@@ -165,8 +165,8 @@ def test_statistics_in_a_file(subject, tmp_path, is_absolute):
         text = output.read_text()
         assert len(re.findall(r"process \d+ ends; what is used was not freed. Invalid frees: 1\n", text)) == count
         assert text.count("the block is free already") == count and text.count("#0 0x") == count
-    pages, peak, room, used, used_bytes, unused_bytes = rows(text)["5120"]
-    assert (pages, peak, used, used_bytes) == (1, 1, 7, 7 * 5120)
+    pages, peak, taken, room, used, used_bytes, unused_bytes = rows(text)["5120"]
+    assert (pages, peak, taken, used, used_bytes) == (1, 1, 1, 7, 7 * 5120)
     assert unused_bytes == 262144 - used_bytes and room == 262144 // 5120
     assert "131072" not in rows(text)
 
@@ -188,7 +188,7 @@ def test_a_pipe_without_a_reader_does_not_stop_the_program(subject, tmp_path):
 
 def test_statistics_when_the_program_asks(subject):
     text = subject("stats").stderr
-    assert re.match(r"heapwright: heap: used \d+ bytes, mapped \d+, at most \d+\n", text) and rows(text)["2048"][3] == 1
+    assert re.match(r"heapwright: heap: used \d+ bytes, mapped \d+, at most \d+; threads 1; the table of all heaps \d+ bytes\n", text) and rows(text)["2048"][4] == 1
 
 
 def test_statistics_at_a_quick_exit(subject):
@@ -196,7 +196,7 @@ def test_statistics_at_a_quick_exit(subject):
     process = subject("quick", HEAPWRIGHT_STATS="stderr")
     assert process.returncode == 3 and "is on the heap" in process.stderr and "unused bytes" not in process.stderr
     process = subject("quick-stats", HEAPWRIGHT_STATS="stderr")
-    assert process.returncode == 3 and rows(process.stderr)["2048"][3] == 1
+    assert process.returncode == 3 and rows(process.stderr)["2048"][4] == 1
 
 
 def test_lines_of_frames_without_a_name(subject):

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from allocators_library import PROGRAMS, ROOT
-from machine import MUSL_FLAGS
+from machine import INLINE_ATOMICS
 
 pytestmark = pytest.mark.skipif(not shutil.which("musl-gcc"), reason="no musl-gcc here")
 ASKED_FOR = {"HEAPWRIGHT_POOL_SIZE": "1", "HEAPWRIGHT_CHECK": "1", "HEAPWRIGHT_POOL_STATS": "1"}  # a pool would print messages
@@ -25,7 +25,7 @@ def musl(tmp_path_factory):
 
     def build(source, *flags):
         program = folder / source.stem
-        subprocess.run(["musl-gcc", *MUSL_FLAGS, "-O1", "-fno-builtin", "-w", *flags, source, "-o", program], check=True)
+        subprocess.run(["musl-gcc", *INLINE_ATOMICS, "-O1", "-fno-builtin", "-w", *flags, source, "-o", program], check=True)
         assert "ld-musl" in subprocess.run(["readelf", "-lW", program], capture_output=True, text=True, check=True).stdout
         return program
 

@@ -23,6 +23,8 @@ CONFIGS = {
     "more for a thread": {"HEAPWRIGHT_HEAP_THREAD_PAGES": "8"},
     "large arenas": {"HEAPWRIGHT_HEAP_ARENA_BYTES": "64M"},
     "transparent": {"HEAPWRIGHT_HEAP_PAGES": "transparent"},
+    "fast": {"HEAPWRIGHT_HEAP_PAGES": "transparent", "HEAPWRIGHT_HEAP_RETURNS": "on-collect"},
+    "compact": {"HEAPWRIGHT_HEAP_PAGES": "small", "HEAPWRIGHT_HEAP_RETURNS": "above", "HEAPWRIGHT_HEAP_KEEP_FREE_BYTES": "12M"},
     "touched": {"HEAPWRIGHT_HEAP_TOUCH": "1"},
     "huge": {"HEAPWRIGHT_HEAP_PAGES": "huge"},
     "locked": {"HEAPWRIGHT_HEAP_LOCK_MEMORY": "1"},
@@ -35,6 +37,8 @@ TOGETHER = {
     "checked, large": ["checked", "on collect", "large pages", "large arenas", "more for a thread"],
     "huge, locked": ["huge", "locked", "after a time", "numa"],
     "libc": ["libc"],
+    "fast": ["fast"],
+    "compact": ["compact"],
 }
 REFUSED = r"heapwright: .* The program goes on with(out| transparent ones)( \(error \d+\))?"
 RULES = ["fork-threads", "thread-exit", "cross*", "realloc-random"]

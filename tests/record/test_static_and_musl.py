@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from linked_programs import file_of
-from machine import MUSL_FLAGS
+from machine import INLINE_ATOMICS
 from waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS, FAULTS = ROOT / "tests/record/programs", ROOT / "tests/faults/programs"
-KINDS = {"static": ["gcc", "-static"], "static-pie": ["gcc", "-static-pie"], "musl-static": ["musl-gcc", "-static"], "musl": ["musl-gcc", *MUSL_FLAGS, "-Wl,--eh-frame-hdr"]}  # as gcc for musl does by itself
+KINDS = {"static": ["gcc", "-static"], "static-pie": ["gcc", "-static-pie"], "musl-static": ["musl-gcc", "-static"], "musl": ["musl-gcc", *INLINE_ATOMICS, "-Wl,--eh-frame-hdr"]}  # as gcc for musl does by itself
 LINKED = [kind for kind in KINDS if "static" in kind]
 
 

@@ -19,6 +19,7 @@ void hwi_heap_count_mapped(struct hw_heap *heap, size_t bytes)
 void hwi_heap_count_page(struct hw_heap *heap, size_t class_index, bool is_taken)
 {
   uint32_t count = heap->page_counts[class_index] += is_taken ? 1u : -1u;
+  heap->taken_page_counts[class_index] += is_taken;
   if (count > heap->peak_page_counts[class_index])
     heap->peak_page_counts[class_index] = count;
 }

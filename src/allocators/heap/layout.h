@@ -214,8 +214,9 @@ struct hw_heap {
   size_t large_bytes;                     /* in allocated large blocks */
   struct hwi_libc_blocks libc_blocks;
   uint8_t refusals; /* memory.c: what the system has refused */
-  /* Pages of each class now, and at most so far; the last: spans and large blocks. */
+  /* Pages of each class now, at most so far, and all that were taken; the last: spans and large blocks. */
   uint32_t page_counts[HW_HEAP_MOST_CLASSES + 1], peak_page_counts[HW_HEAP_MOST_CLASSES + 1];
+  size_t taken_page_counts[HW_HEAP_MOST_CLASSES + 1];
 };
 
 /* The descriptor of slice i of the space is pages[i]. `bytes` grows; up to it, all descriptors can be read. While it is
@@ -410,6 +411,9 @@ uintptr_t hwi_space_take(size_t bytes, size_t align, bool is_huge);
 
 /* Returns whether a block can have so many bytes at all: the space and the address space are large enough. */
 bool hwi_space_can_have(size_t bytes);
+
+/* Returns how much of the table of descriptors is mapped. To be called with the lock. */
+size_t hwi_space_table_bytes(void);
 
 /* Units that were unmapped without the lock are free again. */
 void hwi_space_collect(void);

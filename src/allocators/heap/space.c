@@ -148,6 +148,11 @@ static bool extend(size_t end_unit)
   return true;
 }
 
+size_t hwi_space_table_bytes(void)
+{
+  return table_bytes;
+}
+
 bool hwi_space_can_have(size_t bytes)
 {
   return bytes <= (size_t)UNITS << HWI_UNIT_BITS && bytes <= PTRDIFF_MAX - HWI_HUGE_PAGE_BYTES;

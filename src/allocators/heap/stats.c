@@ -78,7 +78,7 @@ static bool add_libc_block(void *context, void *block, size_t bytes)
   row->used_count++;
   row->used_bytes += bytes;
   row->page_bytes += bytes;
-  row->peak_page_count = ++row->page_count;
+  row->taken_page_count = row->peak_page_count = ++row->page_count;
   return true;
 }
 
@@ -91,7 +91,7 @@ static void count(struct hw_heap *heap, struct hw_heap_class_stats rows[ROWS])
   hwi_heap_each_page(heap, add_page, rows);
   subtract_lists(heap, rows);
   for (size_t i = 0; i < ROWS; i++)
-    rows[i].peak_page_count = heap->peak_page_counts[i];
+    rows[i].peak_page_count = heap->peak_page_counts[i], rows[i].taken_page_count = heap->taken_page_counts[i];
   hwi_libc_each(heap, add_libc_block, &rows[HW_HEAP_MOST_CLASSES]);
 }
 
@@ -99,7 +99,10 @@ static void get_all(struct hw_heap *heap, struct hw_heap_stats *stats, struct hw
 {
   enum hwi_lock_result result = hwi_lock_enter_always(&hwi_space.lock);
   count(heap, rows);
-  *stats = (struct hw_heap_stats){.mapped_bytes = heap->mapped_bytes, .peak_mapped_bytes = heap->peak_mapped_bytes};
+  *stats = (struct hw_heap_stats){.mapped_bytes = heap->mapped_bytes,
+                                  .peak_mapped_bytes = heap->peak_mapped_bytes,
+                                  .thread_count = heap->owner_count,
+                                  .table_bytes = hwi_space_table_bytes()};
   hwi_heap_unlock(heap, result);
   for (size_t i = 0; i < ROWS; i++)
     stats->used_bytes += rows[i].used_bytes;
@@ -123,7 +126,7 @@ size_t hw_heap_get_class_stats(struct hw_heap *heap, struct hw_heap_class_stats 
 
 /* --- the table --- */
 
-enum { COLUMNS = 7 };
+enum { COLUMNS = 8 };
 
 static void put_text(struct hwi_heap_table *table, const char *text, size_t width)
 {
@@ -148,18 +151,14 @@ static const char prefix[] = "heapwright: ";
 static const struct {
   const char *title;
   size_t width;
-} columns[COLUMNS] = {{"block", 8}, {"pages", 8},       {"peak", 8},         {"room", 10},
-                      {"used", 10}, {"used bytes", 14}, {"unused bytes", 14}};
+} columns[COLUMNS] = {{"block", 8}, {"pages", 8}, {"peak", 8},        {"taken", 10},
+                      {"room", 10}, {"used", 10}, {"used bytes", 14}, {"unused bytes", 14}};
 
 static void put_row(struct hwi_heap_table *table, const struct hw_heap_class_stats *row)
 {
-  const size_t cells[COLUMNS] = {row->block_bytes,
-                                 row->page_count,
-                                 row->peak_page_count,
-                                 row->block_count,
-                                 row->used_count,
-                                 row->used_bytes,
-                                 row->page_bytes - row->used_bytes};
+  const size_t cells[COLUMNS] = {
+      row->block_bytes, row->page_count, row->peak_page_count, row->taken_page_count,
+      row->block_count, row->used_count, row->used_bytes,      row->page_bytes - row->used_bytes};
   put_text(table, prefix, 0);
   for (size_t i = 0; i < COLUMNS; i++)
     if (i == 0 && !row->block_bytes)
@@ -178,7 +177,11 @@ static void put_head(struct hwi_heap_table *table, const struct hw_heap_stats *s
   put_number(table, stats->mapped_bytes, 0);
   put_text(table, ", at most ", 0);
   put_number(table, stats->peak_mapped_bytes, 0);
-  put_text(table, "\n", 0);
+  put_text(table, "; threads ", 0);
+  put_number(table, stats->thread_count, 0);
+  put_text(table, "; the table of all heaps ", 0);
+  put_number(table, stats->table_bytes, 0);
+  put_text(table, " bytes\n", 0);
   put_text(table, prefix, 0);
   for (size_t i = 0; i < COLUMNS; i++)
     put_text(table, columns[i].title, columns[i].width);
