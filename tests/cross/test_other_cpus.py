@@ -7,6 +7,7 @@ so that the recorder is preloaded directly here, and it has neither ptrace nor p
 
 import json
 import os
+import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from linked_programs import fake_allocator, notes_of
-from other_cpus import (ARCH, COMPILERS, CROSS, CXX, EMULATOR, HAS_POINTERS, MACHINE, PROGRAMS, TRIPLE, needs_cpu, record_to, report_of, run)
+from other_cpus import (ARCH, COMPILERS, CROSS, CXX, EMULATOR, HAS_POINTERS, MACHINE, PROGRAMS, SYSROOT, TRIPLE, needs_cpu, record_to, report_of, run)
 from trace_header import read_header
 
 ROUNDS = 30
@@ -263,3 +264,20 @@ def test_both_tools_report_the_same(compiled, recorded, hw, record, tmp_path):
         here = hw("report", "--json", trace)
         there = run([f"{CROSS}/bin/heapwright", "report", "--json", trace])
         assert without_names_of_libraries(there.stdout) == without_names_of_libraries(here.stdout)
+
+
+def test_names_are_found_by_build_id(compiled, recorded, hw, tmp_path):
+    """The program is in another folder now, and its libraries are below the root of the other system."""
+    program, kept = tmp_path / "own", tmp_path / "kept"
+    kept.mkdir()
+    shutil.copy(compiled("gcc-frame-pointer", "known_stacks.c"), program)
+    trace, _ = recorded([program, 3])
+    program.rename(kept / "own")
+
+    def functions(*options):
+        return {frame["function"] for row in report_of(hw, trace, *options)["top"] for frame in row["stack"]}
+
+    own, libcs = {"main", "thread"}, {"__libc_start_main"}
+    assert not functions() & (own | libcs)
+    assert own <= functions("--debug-dir", kept) and not functions("--debug-dir", kept) & libcs
+    assert functions("--debug-dir", kept, "--debug-dir", SYSROOT) & libcs
