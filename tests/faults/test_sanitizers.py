@@ -84,6 +84,8 @@ def program(request, tmp_path_factory):
     source = path.with_suffix(".c")
     source.write_text(SOURCE)
     done = subprocess.run([compiler, "-g", "-O0", "-pthread", *flags, source, "-o", path], capture_output=True, text=True)
+    if "libclang_rt" in done.stderr:  # a package of its own
+        pytest.skip("this clang has no such runtime here")
     assert done.returncode == 0, done.stderr
     return path
 
