@@ -69,6 +69,14 @@ def test_soak(program, check):
     expect_done(process)
 
 
+def test_statistics_have_all_heaps(program):
+    """What a thread left in a heap of its own is not among the blocks of the process's heap."""
+    process = start(program("shared"), "leave", HEAPWRIGHT_STATS="stderr")
+    of_process, of_thread = re.split(r"heapwright: process \d+ has another heap, which was not destroyed: 0x[0-9a-f]+\n", process.stderr)
+    rows = [dict(re.findall(r"^heapwright: +(\d+) +(?:\d+ +){4}(\d+) ", text, re.M)) for text in (of_process, of_thread)]
+    assert process.returncode == 0 and rows[0].get("1024", "0") != "3" and rows[1] == {"1024": "3"}
+
+
 @pytest.mark.parametrize("what, text", [("late", "no block begins there"), ("interior", "no block begins there"), ("double", "the block is free already")])
 def test_faults_in_a_heap_of_a_thread(program, what, text):
     """A block that is freed after its heap was destroyed is not written."""

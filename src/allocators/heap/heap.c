@@ -88,6 +88,14 @@ static void give_heaps(enum hwi_lock_result result)
   hwi_lock_leave(&hwi_space.heaps_lock, result);
 }
 
+void hwi_heaps_each(void (*see)(void *context, struct hw_heap *heap), void *context)
+{
+  enum hwi_lock_result heaps = take_heaps();
+  for (struct hw_heap *heap = hwi_heaps; heap; heap = heap->next)
+    see(context, heap);
+  give_heaps(heaps);
+}
+
 const void *hwi_heap_thread(void)
 {
   return &last;

@@ -477,6 +477,9 @@ void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes);
  * without the lock. In malloc, it does nothing while a fork has closed the lock. */
 void hwi_heaps_return_all(void);
 
+/* Calls `see` for all heaps, none of which begins or is destroyed meanwhile. */
+void hwi_heaps_each(void (*see)(void *context, struct hw_heap *heap), void *context);
+
 /* Memory is taken: of what was kept, and from the system. */
 void hwi_heap_count_taken(struct hw_heap *heap, size_t kept_bytes, size_t new_bytes);
 

@@ -90,17 +90,34 @@ void hwi_statistics_begin(const char *to, const struct hw_heap *heap)
   }
 }
 
+static void put_table(struct hw_heap *heap)
+{
+  struct hwi_heap_table table;
+  hwi_heap_make_table(heap, &table);
+  put(table.text, table.bytes);
+}
+
+static void put_other(void *of_process, struct hw_heap *heap)
+{
+  struct hwi_message line;
+  if (heap == of_process)
+    return;
+  begin_line(&line, " has another heap, which was not destroyed: ");
+  hwi_message_address(&line, (uintptr_t)heap);
+  write_line(&line);
+  put_table(heap);
+}
+
 void hwi_statistics_end(struct hw_heap *heap)
 {
   struct hwi_message line;
-  struct hwi_heap_table table;
   if (!is_on || hwi_lock_is_mine(&hwi_space.lock)) /* a signal handler has interrupted malloc, and ends the process */
     return;
   begin_line(&line, " ends; what is used was not freed. Invalid frees: ");
   hwi_message_number(&line, __atomic_load_n(&fault_count, __ATOMIC_RELAXED));
   write_line(&line);
-  hwi_heap_make_table(heap, &table);
-  put(table.text, table.bytes);
+  put_table(heap);
+  hwi_heaps_each(put_other, heap);
 }
 
 void hwi_statistics_count_fault(void)

@@ -8,7 +8,7 @@
  * messages of the heap are also in the file. If it cannot be written, that is reported, and nothing more is written. */
 void hwi_statistics_begin(const char *to, const struct hw_heap *heap);
 
-/* Writes the figures of the heap, if begun. */
+/* Writes the figures of the heap, and of the program's others, if begun. */
 void hwi_statistics_end(struct hw_heap *heap);
 
 /* Counts an invalid free, which is reported elsewhere. */

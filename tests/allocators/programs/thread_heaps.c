@@ -527,6 +527,15 @@ static void many_short_threads(void)
   expect(mapped_after <= mapped + SLACK_PAGES && resident_after <= resident + SLACK_PAGES, "memory grew");
 }
 
+static void leave_blocks(void)
+{
+  struct hw_heap *heap = new_heap();
+  hw_heap_set_for_thread(heap);
+  for (int i = 0; i < 3; i++)
+    expect(malloc(1000), "a block");
+  hw_heap_set_for_thread(NULL);
+}
+
 static const struct {
   const char *name;
   void (*run)(void);
@@ -538,7 +547,8 @@ static const struct {
              {"fork", fork_with_threads},
              {"no-memory", without_memory},
              {"libc", without_effect},
-             {"short", many_short_threads}};
+             {"short", many_short_threads},
+             {"leave", leave_blocks}};
 
 int main(int argc, char **argv)
 {
