@@ -212,8 +212,9 @@ struct hw_heap_stats {
    * HEAPWRIGHT_HEAP_LIBC, only the record of the heap counts. */
   size_t mapped_bytes;
   size_t peak_mapped_bytes; /* the highest value of mapped_bytes so far */
-  size_t
-      thread_count; /* records of threads: at most so many have used the heap at a time; 1 if it is central or single */
+  /* Records of threads. So many threads, or fewer, have used the heap at a time. 1 if it is central or single; with
+   * HEAPWRIGHT_HEAP_LIBC not counted. */
+  size_t thread_count;
   size_t table_bytes; /* the table of the memory of all heaps */
 };
 

@@ -6,7 +6,7 @@
  * but not exported (.dynsym). Functions of shared libraries are undefined symbols, so they are not found. In a stripped
  * program, which has no .symtab, texts of these allocators are searched for.
  *
- * A static program with the recorder calls it instead of malloc, whose ever that is. Nothing is redirected there, so calls of an
+ * A static program with the recorder calls it instead of malloc, whichever malloc that is. Nothing is redirected there, so calls of an
  * allocator's functions by its own names are not seen, if malloc is another one: libc's.
  */
 #define _GNU_SOURCE

@@ -200,7 +200,7 @@ static void memory_of_reserved_pages_is_written_again(void **state)
     struct hw_heap *heap = heap_with(&config);
     unsigned char *blocks[BLOCKS];
     for (int at = 0; at < BLOCKS; at++) {
-      blocks[at] = hw_heap_alloc(heap, BYTES);
+      assert_non_null(blocks[at] = hw_heap_alloc(heap, BYTES));
       memset(blocks[at], at + 1, BYTES);
     }
     if (smaps_kib(blocks[0], "KernelPageSize:") != 2048) {
@@ -214,6 +214,7 @@ static void memory_of_reserved_pages_is_written_again(void **state)
     for (int at = 0; at < BLOCKS; at++) {
       unsigned char *block = at % 2 ? blocks[at] : hw_heap_alloc_zeroed(heap, BYTES);
       const int value = at % 2 ? at + 1 : 0;
+      assert_non_null(block);
       for (size_t byte = 0; byte < BYTES; byte++)
         assert_int_equal(block[byte], value);
     }

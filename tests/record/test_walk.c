@@ -518,13 +518,18 @@ static void test_recursion_up(void **state)
 
 enum { STACK_WORDS = 16 };
 
-static bool step_from(uintptr_t sp, uintptr_t bp, int32_t offset)
+static bool step_within(uintptr_t sp, uintptr_t high, uintptr_t bp, int32_t offset)
 {
   const struct hwi_cached_row row = {
       .kind = HWI_ROW_BP, .bp_slot = -2, .offset = offset, .return_slot = hwi_arch_return_slot_at(0)};
   struct hwi_position at = {.sp = sp, .bp = bp};
   struct hwi_walked_frame frame;
-  return hwi_step_plainly(sp + STACK_WORDS * sizeof(uintptr_t), row, &frame, &at);
+  return hwi_step_plainly(high, row, &frame, &at);
+}
+
+static bool step_from(uintptr_t sp, uintptr_t bp, int32_t offset)
+{
+  return step_within(sp, sp + STACK_WORDS * sizeof(uintptr_t), bp, offset);
 }
 
 /* A wrong row or bp leads anywhere: such a place must not be read. The stack of a program of 32 bits is in the upper half of the addresses. */
@@ -540,6 +545,8 @@ static void test_plain_steps_stay_on_the_stack(void **state)
     assert_false(step_from(upper, small[i], 0));
     assert_false(step_from(upper, upper + small[i], -(int32_t)small[i]));
     assert_false(step_from(own, small[i], 0));
+    assert_false(step_within(end, own, small[i], 0)); /* a step that was not plain may lead out of the range */
+    assert_false(step_within(end, own, small[i], 16));
   }
   assert_false(step_from(upper, UINTPTR_MAX / 2 + 1, 0));
   assert_false(step_from(own, own + sizeof *stack, 0));

@@ -90,8 +90,10 @@ static void count(struct hw_heap *heap, struct hw_heap_class_stats rows[ROWS])
     rows[i].block_bytes = heap->class_bytes[i];
   hwi_heap_each_page(heap, add_page, rows);
   subtract_lists(heap, rows);
-  for (size_t i = 0; i < ROWS; i++)
-    rows[i].peak_page_count = heap->peak_page_counts[i], rows[i].taken_page_count = heap->taken_page_counts[i];
+  for (size_t i = 0; i < ROWS; i++) {
+    rows[i].peak_page_count = heap->peak_page_counts[i];
+    rows[i].taken_page_count = heap->taken_page_counts[i];
+  }
   hwi_libc_each(heap, add_libc_block, &rows[HW_HEAP_MOST_CLASSES]);
 }
 

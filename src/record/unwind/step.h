@@ -101,10 +101,10 @@ static inline bool hwi_step_plainly(uintptr_t high, struct hwi_cached_row row, s
     return false;
   uintptr_t cfa = (by_sp ? at->sp : at->bp) + (uintptr_t)(intptr_t)row.offset;
   const volatile uintptr_t *words = (const volatile uintptr_t *)hwi_arch_return_end(cfa, row.return_slot);
+  uintptr_t lowest = (uintptr_t)(words + row.bp_slot);
   /* CFAs only rise: the highest word must be below `high`, the lowest one between sp and `high`. Below a small CFA, it would be at the
    * end of the address space. */
-  if (__builtin_expect(
-          cfa % sizeof *words || cfa - 1 >= high || (uintptr_t)(words + row.bp_slot) - at->sp >= high - at->sp, 0))
+  if (__builtin_expect(cfa % sizeof *words || cfa - 1 >= high || lowest < at->sp || lowest >= high, 0))
     return false;
   uintptr_t pc = hwi_arch_code_address(words[HWI_NO_BP_SLOT]), saved = words[row.bp_slot];
   if (__builtin_expect(!hwi_step_is_code(pc), 0))

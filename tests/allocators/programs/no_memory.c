@@ -93,16 +93,19 @@ static int use(size_t room)
 {
   void *blocks[BLOCKS];
   int refused = 0;
-  struct rlimit limit = {address_space() + room, RLIM_INFINITY};
-  setrlimit(RLIMIT_AS, &limit);
+  struct rlimit usual, limit;
+  if (getrlimit(RLIMIT_AS, &usual) != 0)
+    fail("no limit", -1);
+  limit = (struct rlimit){address_space() + room, usual.rlim_max};
+  if (setrlimit(RLIMIT_AS, &limit) != 0)
+    fail("the limit cannot be set", -1);
   for (int i = 0; i < BLOCKS; i++) {
     blocks[i] = checked_request(i);
     refused += !blocks[i];
     if (blocks[i] && i % 3 == 0)
       blocks[i] = grown(blocks[i], i);
   }
-  limit.rlim_cur = RLIM_INFINITY;
-  setrlimit(RLIMIT_AS, &limit);
+  setrlimit(RLIMIT_AS, &usual);
   for (int i = 0; i < BLOCKS; i++) {
     if (blocks[i])
       check(blocks[i], i);
