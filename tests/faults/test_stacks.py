@@ -393,7 +393,7 @@ int main(void)
 """
 
 
-@pytest.mark.parametrize("options, is_short", [(["-fno-asynchronous-unwind-tables"], True), ([], False)], ids=["without tables", "with tables"])
+@pytest.mark.parametrize("options, is_short", [(["-fno-asynchronous-unwind-tables", "-fno-unwind-tables"], True), ([], False)], ids=["without tables", "with tables"])
 def test_the_report_says_why_stacks_are_short(compile_c, preload, options, is_short):
     """Without unwind tables and frame pointers a stack is the function that calls malloc; the report only counted it as unfinished."""
     program = compile_c(WITHOUT_TABLES, "-O2", "-fomit-frame-pointer", *options, name="tables")
