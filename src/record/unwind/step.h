@@ -100,8 +100,9 @@ static inline bool hwi_step_plainly(uintptr_t high, struct hwi_cached_row row, s
   if (__builtin_expect(!by_sp && row.kind != HWI_ROW_BP, 0))
     return false;
   uintptr_t cfa = (by_sp ? at->sp : at->bp) + (uintptr_t)(intptr_t)row.offset;
-  const volatile uintptr_t *words = (const volatile uintptr_t *)hwi_arch_return_end(cfa, row.return_slot);
-  uintptr_t lowest = (uintptr_t)(words + row.bp_slot);
+  uintptr_t end = hwi_arch_return_end(cfa, row.return_slot);
+  uintptr_t lowest = end + (uintptr_t)(row.bp_slot * (intptr_t)sizeof(uintptr_t));
+  const volatile uintptr_t *words = (const volatile uintptr_t *)end;
   /* CFAs only rise: the highest word must be below `high`, the lowest one between sp and `high`. Below a small CFA, it would be at the
    * end of the address space. */
   if (__builtin_expect(cfa % sizeof *words || cfa - 1 >= high || lowest < at->sp || lowest >= high, 0))
