@@ -87,17 +87,12 @@ static __attribute__((no_sanitize("thread"))) bool is_free(const struct hwi_owne
          (!checks_all && !its->heap->sole && is_in_a_list(its->heap, page->class_index, block));
 }
 
-static bool is_free_block(const struct hwi_owner *owner, const struct hwi_page *page, const void *block)
-{
-  return page->kind == HWI_PAGE_SMALL && is_free(owner, page, (const struct hwi_free_block *)block);
-}
-
 size_t hwi_heap_block_bytes(struct hw_heap *heap, const struct hwi_owner *owner, const void *block,
                             enum hw_heap_fault *fault)
 {
   enum hwi_lock_result result = hwi_heap_enter_central(heap); /* the lists that are searched are those of all threads */
   const struct hwi_page *page = hwi_heap_page_of(heap, block, fault);
-  if (page && is_free_block(owner, page, block)) {
+  if (page && page->kind == HWI_PAGE_SMALL && is_free(owner, page, (const struct hwi_free_block *)block)) {
     *fault = HW_HEAP_FREED;
     page = NULL;
   }
