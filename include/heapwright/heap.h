@@ -64,7 +64,7 @@ typedef void hw_heap_fault_fn(void *context, struct hw_heap *heap, enum hw_heap_
 /* Which threads may use a heap, and how. */
 enum hw_heap_threads {
   HW_HEAP_CACHING = 0, /* any; each has a cache of its own, and no lock on the usual way */
-  HW_HEAP_CENTRAL,     /* any; none has a cache, and each call takes the lock of all heaps of the process */
+  HW_HEAP_CENTRAL,     /* any; none has a cache, and each call takes the heap's lock */
   HW_HEAP_SINGLE,      /* one at a time, which is up to the caller; only pages and large blocks need the lock */
 };
 
@@ -255,8 +255,9 @@ enum hw_heap_fault hw_heap_check(struct hw_heap *heap, void **where);
  *
  * In libheapwright-heap (the .so and the .a), whose malloc is the process's: these functions choose the heap from which the
  * calling thread allocates by malloc, calloc, operator new and so on, and by realloc if a block must move. All other
- * threads are not affected. A thread with a heap of its own shares no page with other threads; what it still has in common
- * with them is the lock of all heaps, which it takes for pages and for large blocks.
+ * threads are not affected. A thread with a heap of its own shares no page and no lock with other threads, except for address space: for an
+ * arena, and for a block above 2 MiB that is none of those kept. A heap that is large enough from its beginning, by `arena_bytes`, and
+ * keeps what it has, by `returns`, does not need more.
  *
  * Any thread may free any block by free or operator delete, whatever heap it is from; the heap is found by the address.
  * hw_heap_free(heap, block) does the same for a block of that heap. For a heap that is HW_HEAP_SINGLE this is allowed only

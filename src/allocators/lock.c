@@ -153,90 +153,130 @@ static uint32_t others_waiting(void)
   return all > own_waits ? all : 0;
 }
 
-static void close_both(struct hwi_lock *outer, struct hwi_lock *inner)
+/* The calling thread is closing the locks, or has closed them. */
+static __thread bool closes;
+
+static void take_inner(const struct hwi_lock_set *set)
+{
+  for (struct hwi_lock *lock = set->outer; (lock = set->next(lock));)
+    hwi_lock_take_always(lock);
+}
+
+static void give_all(const struct hwi_lock_set *set)
+{
+  for (struct hwi_lock *lock = set->outer; (lock = set->next(lock));)
+    hwi_lock_give(lock);
+  hwi_lock_give(set->outer);
+}
+
+static void close_all(const struct hwi_lock_set *set)
 {
   for (;;) {
-    hwi_lock_take_always(outer); /* first: another fork opens the locks when it ends */
+    hwi_lock_take_always(set->outer); /* first: another fork opens the locks when it ends */
+    closes = true;
     __atomic_store_n(&state, CLOSING, __ATOMIC_SEQ_CST);
-    hwi_lock_take_always(inner);
+    take_inner(set);
     if (!others_waiting()) {
       hwi_lock_closed_by_me = true;
       return;
     }
-    hwi_lock_give(inner);
-    hwi_lock_give(outer);
+    give_all(set);
     for (uint32_t all; (all = others_waiting());)
       hwi_os_wait_for_change(&waiting, all);
   }
 }
 
-static void open_both(struct hwi_lock *outer, struct hwi_lock *inner)
+static void open_all(const struct hwi_lock_set *set)
 {
-  hwi_lock_closed_by_me = false;
+  hwi_lock_closed_by_me = closes = false;
   __atomic_store_n(&state, OPEN, __ATOMIC_SEQ_CST);
-  hwi_lock_give(inner);
-  hwi_lock_give(outer);
+  give_all(set);
 }
 
-static void renew(struct hwi_lock *lock, bool is_mine)
+/* Locks that the thread had are changed to its new tid; all others are free. What another thread was closing is open. */
+static void renew_all(const struct hwi_lock_set *set)
 {
-  lock->word = is_mine ? hwi_lock_words.mine : 0;
-}
-
-/* Locks that the thread had are changed to its new tid; all others are free. What another thread was closing is open: only
- * the thread that closes has the outer lock. */
-static void renew_both(struct hwi_lock *outer, struct hwi_lock *inner)
-{
-  bool has_outer = hwi_lock_is_mine(outer), has_inner = hwi_lock_is_mine(inner);
-  if (!has_outer)
+  uint32_t tid = hwi_os_tid();
+  for (struct hwi_lock *lock = set->outer; lock; lock = set->next(lock))
+    *lock = hwi_lock_is_mine(lock) ? (struct hwi_lock){tid, lock->is_of_fork} : (struct hwi_lock){0};
+  hwi_lock_words = (struct hwi_lock_words){0, tid};
+  if (!closes)
     state = OPEN;
-  hwi_lock_words = (struct hwi_lock_words){0, hwi_os_tid()};
-  renew(outer, has_outer);
-  renew(inner, has_inner);
   waiting = own_waits;
 }
 
 /* --- forks --- */
 
-static __thread unsigned forks_within;        /* of this thread: current forks that did not close the locks */
-static __thread unsigned inner_taken_by_fork; /* the one of them that took the inner lock, counted from 1; 0: none */
+static __thread unsigned forks_within; /* of this thread: current forks that did not close the locks */
+static __thread unsigned taking_fork;  /* the one of them that took the other locks, counted from 1; 0: none */
 
-static void begin_fork_within(struct hwi_lock *inner)
+/* Returns false if another thread has the lock for long: it may wait for one that this thread has. */
+static bool take_outer_within(struct hwi_lock *outer)
+{
+  enum { PATIENCE_NS = 100000000 };
+  uint64_t begin_ns = hwi_os_coarse_ns();
+  while (!hwi_lock_is_mine(outer)) {
+    if (hwi_lock_try_take(outer))
+      outer->is_of_fork = true;
+    else if (hwi_os_coarse_ns() - begin_ns > PATIENCE_NS)
+      return false;
+    else
+      hwi_os_yield();
+  }
+  return true;
+}
+
+/* Who has one of the other locks, and not `outer`, does not wait for this thread for long. */
+static void begin_fork_within(const struct hwi_lock_set *set)
 {
   forks_within++;
-  if (!hwi_lock_is_alone() && !hwi_lock_is_mine(inner)) {
-    hwi_lock_take_always(inner);
-    inner_taken_by_fork = forks_within;
+  if (hwi_lock_is_alone() || hwi_lock_closed_by_me || taking_fork || !take_outer_within(set->outer))
+    return;
+  taking_fork = forks_within;
+  for (struct hwi_lock *lock = set->outer; (lock = set->next(lock));)
+    if (!hwi_lock_is_mine(lock)) {
+      hwi_lock_take_always(lock);
+      lock->is_of_fork = true;
+    }
+}
+
+static void give_if_of_fork(struct hwi_lock *lock)
+{
+  if (lock->is_of_fork) {
+    lock->is_of_fork = false;
+    hwi_lock_give(lock);
   }
 }
 
-static void end_fork_within(struct hwi_lock *inner)
+static void end_fork_within(const struct hwi_lock_set *set)
 {
-  if (inner_taken_by_fork == forks_within) {
-    inner_taken_by_fork = 0;
-    hwi_lock_give(inner);
+  if (taking_fork == forks_within) {
+    taking_fork = 0;
+    for (struct hwi_lock *lock = set->outer; (lock = set->next(lock));)
+      give_if_of_fork(lock);
+    give_if_of_fork(set->outer);
   }
   forks_within--;
 }
 
-bool hwi_lock_before_fork(struct hwi_lock *outer, struct hwi_lock *inner)
+bool hwi_lock_before_fork(const struct hwi_lock_set *set, bool has_inner)
 {
-  if (hwi_lock_is_alone() || hwi_lock_is_mine(outer) || hwi_lock_is_mine(inner)) {
-    begin_fork_within(inner);
+  if (hwi_lock_is_alone() || hwi_lock_is_mine(set->outer) || has_inner) {
+    begin_fork_within(set);
     return false;
   }
-  close_both(outer, inner);
+  close_all(set);
   return true;
 }
 
-bool hwi_lock_after_fork(struct hwi_lock *outer, struct hwi_lock *inner, bool is_child)
+bool hwi_lock_after_fork(const struct hwi_lock_set *set, bool is_child)
 {
   bool was_within = forks_within;
   if (is_child)
-    renew_both(outer, inner);
+    renew_all(set);
   if (was_within)
-    end_fork_within(inner);
+    end_fork_within(set);
   else
-    open_both(outer, inner);
+    open_all(set);
   return !was_within;
 }

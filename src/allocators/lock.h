@@ -27,6 +27,7 @@
 
 struct hwi_lock {
   uint32_t word;
+  bool is_of_fork; /* taken by a fork within another call; of the thread that has the lock */
 };
 
 #define HWI_LOCK_HOLDER 0x3fffffffu /* part of the word: the tid; the kernel's flags are above */
@@ -150,12 +151,21 @@ static inline bool hwi_lock_is_mine(const struct hwi_lock *lock)
   return mine && (__atomic_load_n(&lock->word, __ATOMIC_RELAXED) & HWI_LOCK_HOLDER) == mine;
 }
 
-/* To be called before and after a fork, by the forking thread, also in the child. The first one takes both locks and
- * closes them; `outer` is always taken before `inner`. A signal handler may fork while its thread is in malloc, or in
- * another fork. Then the thread already has some of the locks, and its child continues at the same point: nothing is
- * closed or opened, and both functions return false. */
-bool hwi_lock_before_fork(struct hwi_lock *outer, struct hwi_lock *inner);
-bool hwi_lock_after_fork(struct hwi_lock *outer, struct hwi_lock *inner, bool is_child);
+/* All locks of an allocator. A thread takes `outer` first, if at all, then one of the others, and then perhaps the last one. As long as a
+ * thread has `outer`, they stay the same ones. */
+struct hwi_lock_set {
+  struct hwi_lock *outer;
+  struct hwi_lock *(*next)(
+      const struct hwi_lock *lock); /* the one after this one; after `outer`, the first one; NULL: none */
+};
+
+/* To be called before and after a fork, by the forking thread, also in the child. The first one takes all locks and closes them.
+ * A signal handler may fork while its thread is in malloc, or in another fork. Then the thread already has some of the locks, and
+ * its child continues at the same point: nothing is closed or opened, and both functions return false. The other locks are taken
+ * then, too, unless another thread has `outer` for long, perhaps because it waits for this one: what other threads are changing with
+ * their locks at that moment is not right in the child. `has_inner`: the thread has a lock that is not `outer`. */
+bool hwi_lock_before_fork(const struct hwi_lock_set *set, bool has_inner);
+bool hwi_lock_after_fork(const struct hwi_lock_set *set, bool is_child);
 
 /* Returns whether the locks are closed: threads that need one then work without it. */
 bool hwi_lock_is_closed(void);

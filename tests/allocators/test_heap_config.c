@@ -445,14 +445,12 @@ static void a_spinning_thread_does_not_sleep(void **state)
     const struct hw_heap_config config = {.lock = spins ? HW_HEAP_LOCK_SPINNING : HW_HEAP_LOCK_ADAPTIVE};
     struct waiter waiter = {.heap = heap_with(&config)};
     struct holder holder = {.waiter = &waiter, .spins = spins};
-    struct hw_heap *held = new_heap();
     void *block = NULL;
-    assert_non_null(hw_heap_alloc(held, 1));
-    hw_heap_walk(held, hold_lock, &holder);
+    assert_non_null(hw_heap_alloc(waiter.heap, 1));
+    hw_heap_walk(waiter.heap, hold_lock, &holder);
     assert_int_equal(pthread_join(holder.thread, &block), 0);
     assert_non_null(block);
     assert_int_equal(holder.did_sleep, !spins);
-    hw_heap_destroy(held);
     hw_heap_destroy(waiter.heap);
   }
 }

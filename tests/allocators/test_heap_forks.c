@@ -35,10 +35,17 @@ static void run_thread(void *(*body)(void *), void *argument)
 
 static struct hwi_lock outer, inner;
 
+static struct hwi_lock *next_lock(const struct hwi_lock *lock)
+{
+  return lock == &outer ? &inner : NULL;
+}
+
+static const struct hwi_lock_set locks = {&outer, next_lock};
+
 static void *close_locks(void *argument)
 {
-  hwi_lock_before_fork(&outer, &inner);
-  hwi_lock_after_fork(&outer, &inner, false);
+  hwi_lock_before_fork(&locks, false);
+  hwi_lock_after_fork(&locks, false);
   return argument;
 }
 
@@ -52,13 +59,13 @@ static void a_child_is_not_left_closed(void **state)
   assert_int_equal(pthread_create(&closing, NULL, close_locks, NULL), 0);
   while (!hwi_lock_is_closed())
     sched_yield();
-  assert_false(hwi_lock_before_fork(&outer, &inner));
+  assert_false(hwi_lock_before_fork(&locks, true));
   pid_t child = fork();
   if (!child) {
-    hwi_lock_after_fork(&outer, &inner, true);
+    hwi_lock_after_fork(&locks, true);
     _exit(hwi_lock_is_closed() || !hwi_lock_is_mine(&inner));
   }
-  hwi_lock_after_fork(&outer, &inner, false);
+  hwi_lock_after_fork(&locks, false);
   assert_true(hwi_lock_is_closed());
   hwi_lock_give(&inner);
   assert_int_equal(pthread_join(closing, NULL), 0);
@@ -138,6 +145,155 @@ static void a_handler_forks_while_blocks_are_taken_back(void **state)
   hw_heap_destroy(heap);
 }
 
+/* --- while a thread has the lock of a heap --- */
+
+struct forking {
+  struct hw_heap *with_lock, *other;
+  pthread_barrier_t *barrier;
+  pid_t child;
+};
+
+static bool use_in_child(struct hw_heap *of_child)
+{
+  enum { LARGE_BYTES = 5 << 20 };
+  void *small = hw_heap_alloc(of_child, 1), *page = hw_heap_alloc(of_child, BLOCK_BYTES);
+  void *large = hw_heap_alloc(of_child, LARGE_BYTES);
+  hw_heap_collect(of_child);
+  return small && page && large && hw_heap_check(of_child, NULL) == HW_HEAP_OK &&
+         hw_heap_free(of_child, large) == HW_HEAP_OK && hw_heap_free(of_child, page) == HW_HEAP_OK &&
+         hw_heap_free(of_child, small) == HW_HEAP_OK;
+}
+
+/* As a handler that has interrupted a call. */
+static bool fork_with_lock(void *context, void *block, size_t bytes)
+{
+  (void)block, (void)bytes;
+  struct forking *forking = context;
+  pthread_barrier_wait(forking->barrier);
+  forking->child = fork();
+  if (!forking->child)
+    alarm(PATIENCE_S);
+  return false;
+}
+
+/* The child goes on in the same call. */
+static void *fork_in_walk(void *argument)
+{
+  struct forking *forking = argument;
+  hw_heap_walk(forking->with_lock, fork_with_lock, forking);
+  if (!forking->child) {
+    struct hw_heap *new_one = hw_heap_create(NULL, NULL);
+    _exit(!(new_one && use_in_child(new_one) && use_in_child(forking->with_lock) && use_in_child(forking->other)));
+  }
+  return argument;
+}
+
+static void *fork_as_usual(void *argument)
+{
+  struct forking *forking = argument;
+  pthread_barrier_wait(forking->barrier);
+  forking->child = fork();
+  if (!forking->child) {
+    alarm(PATIENCE_S);
+    _exit(!(use_in_child(forking->with_lock) && use_in_child(forking->other)));
+  }
+  return argument;
+}
+
+static struct hw_heap *heap_with_a_block(void)
+{
+  struct hw_heap *made = new_heap();
+  assert_non_null(hw_heap_alloc(made, 1));
+  return made;
+}
+
+/* `body` is run in as many threads, which have as many heaps. */
+static void fork_at_once(int count, void *(*const bodies[])(void *))
+{
+  enum { MOST = 3 };
+  struct forking forkings[MOST];
+  struct hw_heap *heaps[MOST];
+  pthread_t threads[MOST];
+  pthread_barrier_t barrier;
+  pthread_barrier_init(&barrier, NULL, (unsigned)count);
+  for (int i = 0; i < count; i++)
+    heaps[i] = heap_with_a_block();
+  for (int i = 0; i < count; i++) {
+    forkings[i] = (struct forking){heaps[i], heaps[(i + 1) % count], &barrier, 0};
+    assert_int_equal(pthread_create(&threads[i], NULL, bodies[i], &forkings[i]), 0);
+  }
+  for (int i = 0; i < count; i++) {
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+    expect_child(forkings[i].child);
+  }
+  for (int i = 0; i < count; i++) {
+    assert_true(use_in_child(heaps[i]));
+    hw_heap_destroy(heaps[i]);
+  }
+  pthread_barrier_destroy(&barrier);
+}
+
+/* Each waits for locks that another one has, and does not give. */
+static void threads_with_locks_fork(void **state)
+{
+  (void)state;
+#ifdef HW_SANITIZED_THREAD
+  skip(); /* forks wait for each other in its own handlers */
+#endif
+  for (int i = 0; i < 5; i++) {
+    fork_at_once(1, (void *(*[])(void *)){fork_in_walk});
+    fork_at_once(2, (void *(*[])(void *)){fork_in_walk, fork_in_walk});
+    fork_at_once(3, (void *(*[])(void *)){fork_in_walk, fork_as_usual, fork_in_walk});
+  }
+}
+
+static volatile bool is_over;
+
+static void *come_and_go(void *of_all)
+{
+  enum { OF_ROUND = 100, LARGE_BYTES = 3 << 20 };
+  while (!is_over) {
+    struct hw_heap *own = hw_heap_create(NULL, NULL);
+    void *of_thread[OF_ROUND], *large = hw_heap_alloc(own, LARGE_BYTES);
+    for (int i = 0; i < OF_ROUND; i++)
+      of_thread[i] = hw_heap_alloc(of_all, BLOCK_BYTES);
+    for (int i = 0; i < OF_ROUND; i++)
+      hw_heap_free(of_all, of_thread[i]);
+    hw_heap_collect(of_all);
+    hw_heap_free(own, large);
+    hw_heap_destroy(own);
+  }
+  return of_all;
+}
+
+/* The other heaps, and the list of heaps, are as right in the child as after any fork. */
+static void a_thread_with_a_lock_forks_while_others_work(void **state)
+{
+  (void)state;
+#ifdef HW_SANITIZED_THREAD
+  skip(); /* lists are followed while they change, link by link */
+#endif
+  enum { THREADS = 3, FORKS = 60 };
+  pthread_t threads[THREADS];
+  pthread_barrier_t barrier;
+  struct hw_heap *of_all = heap_with_a_block();
+  struct forking forking = {heap_with_a_block(), of_all, &barrier, 0};
+  pthread_barrier_init(&barrier, NULL, 1);
+  is_over = false;
+  for (int i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, of_all), 0);
+  for (int i = 0; i < FORKS; i++) {
+    fork_in_walk(&forking);
+    expect_child(forking.child);
+  }
+  is_over = true;
+  for (int i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+  pthread_barrier_destroy(&barrier);
+  hw_heap_destroy(forking.with_lock);
+  hw_heap_destroy(of_all);
+}
+
 /* --- while there is one thread --- */
 
 static void *leave_blocks(void *argument)
@@ -191,6 +347,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_child_is_not_left_closed), /* first: the process has no heap yet */
       cmocka_unit_test(a_handler_forks_while_blocks_are_taken_back),
+      cmocka_unit_test(threads_with_locks_fork),
+      cmocka_unit_test(a_thread_with_a_lock_forks_while_others_work),
       cmocka_unit_test(a_process_with_one_thread_forks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

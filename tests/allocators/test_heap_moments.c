@@ -9,6 +9,26 @@
 
 enum { BYTES = 64 };
 
+/* A page that was used before has the figures of that time. */
+static void a_page_that_is_just_taken(void **state)
+{
+  (void)state;
+  enum { SPAN_BYTES = 200 << 10 };
+  struct hw_heap *heap = new_heap();
+  struct hwi_page *pages[] = {hwi_page_of(hw_heap_alloc(heap, BYTES)), hwi_page_of(hw_heap_alloc(heap, SPAN_BYTES))};
+  for (size_t i = 0; i < COUNT(pages); i++) {
+    size_t used = used_bytes(heap), visited = visited_bytes(heap), bytes = i ? pages[i]->block_bytes : BYTES;
+    uint8_t kind = pages[i]->kind;
+    pages[i]->kind = HWI_PAGE_NONE;
+    assert_int_equal(visited_bytes(heap), visited - bytes);
+    assert_in_range(used_bytes(heap), 0, used - (i ? bytes : 0));
+    assert_int_equal(hw_heap_check(heap, NULL), HW_HEAP_OK);
+    pages[i]->kind = kind;
+  }
+  expect_right(heap);
+  hw_heap_destroy(heap);
+}
+
 /* The system's memory is all zero, and a page that was used before may have any counts. */
 static void a_page_without_an_owner_yet(void **state)
 {
@@ -68,6 +88,7 @@ static void a_count_that_is_used_up(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_page_that_is_just_taken),
       cmocka_unit_test(a_page_without_an_owner_yet),
       cmocka_unit_test(a_page_whose_blocks_are_not_counted_any_more),
       cmocka_unit_test(a_count_that_is_used_up),

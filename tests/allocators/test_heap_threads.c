@@ -390,6 +390,72 @@ static void sizes_in_a_central_heap_that_others_use(void **state)
   hw_heap_destroy(central_heap);
 }
 
+/* --- one heap and another --- */
+
+static bool use_pages(struct hw_heap *heap)
+{
+  enum { PAGE_BLOCKS = 200, BYTES = 4096 };
+  void *blocks[PAGE_BLOCKS];
+  bool is_right = true;
+  for (int i = 0; i < PAGE_BLOCKS; i++)
+    is_right &= (blocks[i] = hw_heap_alloc(heap, BYTES)) != NULL;
+  is_right &= hw_heap_check(heap, NULL) == HW_HEAP_OK && used_bytes(heap) >= PAGE_BLOCKS * BYTES;
+  for (int i = 0; i < PAGE_BLOCKS; i++)
+    is_right &= hw_heap_free(heap, blocks[i]) == HW_HEAP_OK;
+  return is_right;
+}
+
+static bool use_large(struct hw_heap *heap, size_t bytes)
+{
+  void *block = hw_heap_alloc(heap, bytes), *resized = block ? hw_heap_realloc(heap, block, 10 * bytes) : NULL;
+  return resized && hw_heap_free(heap, resized) == HW_HEAP_OK;
+}
+
+/* Everything for which a thread needs a lock. Returns the heap if all is right. */
+static void *use_all(void *argument)
+{
+  struct hw_heap *heap = argument, *other = hw_heap_create(NULL, NULL);
+  bool is_right = other && use_pages(heap) && use_large(heap, 100 << 10) && use_large(heap, 5 * MIB);
+  hw_heap_collect(heap);
+  return is_right && hw_heap_alloc(other, 1) && hw_heap_destroy(other) ? heap : NULL;
+}
+
+struct other_thread {
+  pthread_t thread;
+  void *result;
+};
+
+/* Called with the lock of another heap. */
+static bool wait_for_thread(void *context, void *block, size_t bytes)
+{
+  (void)block, (void)bytes;
+  enum { PATIENCE_S = 60 };
+  struct other_thread *other = context;
+  struct timespec end;
+  clock_gettime(CLOCK_REALTIME, &end);
+  end.tv_sec += PATIENCE_S;
+  assert_int_equal(pthread_timedjoin_np(other->thread, &other->result, &end), 0);
+  return false;
+}
+
+static void a_heap_does_not_wait_for_another_one(void **state)
+{
+  (void)state;
+  static const struct hw_heap_config configs[] = {
+      {0}, {.threads = HW_HEAP_SINGLE}, {.threads = HW_HEAP_CENTRAL}, {.lock = HW_HEAP_LOCK_SPINNING}, {.touch = true}};
+  struct hw_heap *walked = new_heap();
+  assert_non_null(hw_heap_alloc(walked, 1));
+  for (size_t i = 0; i < COUNT(configs); i++) {
+    struct hw_heap *heap = heap_with(&configs[i]);
+    struct other_thread other;
+    assert_int_equal(pthread_create(&other.thread, NULL, use_all, heap), 0);
+    hw_heap_walk(walked, wait_for_thread, &other);
+    assert_ptr_equal(other.result, heap);
+    assert_true(hw_heap_destroy(heap));
+  }
+  assert_true(hw_heap_destroy(walked));
+}
+
 /* --- forks --- */
 
 static void *churn_until_over(void *heap)
@@ -472,6 +538,7 @@ int main(void)
       cmocka_unit_test(heaps_come_and_go_in_many_threads),
       cmocka_unit_test(faults_in_blocks_of_other_threads),
       cmocka_unit_test(sizes_in_a_central_heap_that_others_use),
+      cmocka_unit_test(a_heap_does_not_wait_for_another_one),
       cmocka_unit_test(forks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,10 +19,32 @@
 
 static __thread bool was_alone __attribute__((tls_model("initial-exec")));
 
+/* The order of the locks: that of the list of heaps, those of the heaps, that of the space. */
+static struct hwi_lock *next_lock(const struct hwi_lock *lock)
+{
+  if (lock == &hwi_space.lock)
+    return NULL;
+  const struct hw_heap *its = (const struct hw_heap *)((uintptr_t)lock - offsetof(struct hw_heap, lock));
+  struct hw_heap *heap = lock == &hwi_space.heaps_lock ? hwi_heaps : its->next;
+  return heap ? &heap->lock : &hwi_space.lock;
+}
+
+static const struct hwi_lock_set locks = {&hwi_space.heaps_lock, next_lock};
+
+static bool has_heap_lock(void)
+{
+  return hwi_heap_lock_of_thread && hwi_lock_is_mine(hwi_heap_lock_of_thread);
+}
+
+bool hwi_heaps_has_lock(void)
+{
+  return has_heap_lock() || hwi_lock_is_mine(&hwi_space.heaps_lock);
+}
+
 void hwi_heaps_before_fork(void)
 {
   was_alone = hwi_lock_is_alone();
-  if (!hwi_lock_before_fork(&hwi_space.heaps_lock, &hwi_space.lock))
+  if (!hwi_lock_before_fork(&locks, has_heap_lock()))
     return;
   hwi_space_collect();
   for (struct hw_heap *heap = hwi_heaps; heap; heap = heap->next) {
@@ -106,7 +128,7 @@ bool hwi_heaps_after_fork(bool is_child, const void *key)
 {
   if (is_child && !was_alone)
     keep_own(key, hwi_lock_is_closed_by_me());
-  if (!hwi_lock_after_fork(&hwi_space.heaps_lock, &hwi_space.lock, is_child))
+  if (!hwi_lock_after_fork(&locks, is_child))
     return false;
   for (struct hw_heap *heap = hwi_heaps; heap; heap = heap->next)
     hwi_owner_change_orphans(heap, HWI_OWNER_HELD, HWI_OWNER_ORPHAN);

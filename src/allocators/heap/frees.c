@@ -59,7 +59,7 @@ static bool is_other(void *context, const struct hwi_free_block *block)
 }
 
 /* Returns whether a thread has the block in its list. While a fork has closed the lock, this is not known. */
-static bool is_in_a_list(const struct hw_heap *heap, size_t class_index, const struct hwi_free_block *block)
+static bool is_in_a_list(struct hw_heap *heap, size_t class_index, const struct hwi_free_block *block)
 {
   enum hwi_lock_result result = hwi_heap_lock(heap);
   if (result == HWI_LOCK_CLOSED)
@@ -67,7 +67,7 @@ static bool is_in_a_list(const struct hw_heap *heap, size_t class_index, const s
   bool is_found = false;
   for (const struct hwi_owner *owner = heap->owners; owner && !is_found; owner = owner->next)
     is_found = hwi_owner_each_free(owner, class_index, is_other, &block) == HWI_WALK_STOPPED;
-  hwi_lock_leave(&hwi_space.lock, result);
+  hwi_heap_give_lock(heap, result);
   return is_found;
 }
 

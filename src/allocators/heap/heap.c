@@ -59,6 +59,7 @@ static bool has_begun, can_end_threads;
 static void (*leave_malloc)(void); /* NULL: malloc of the process is not on these heaps */
 
 __thread bool hwi_is_in_malloc;
+__thread struct hwi_lock *hwi_heap_lock_of_thread;
 
 /* A heap that this thread has used, and its owner there. */
 struct used {
@@ -253,9 +254,7 @@ bool hwi_heap_begin(struct hw_heap *heap, const struct hw_heap_config *config, s
     return fail_without_memory(error);
   hwi_heap_count_mapped(heap, sizeof *heap);
   enum hwi_lock_result heaps = take_heaps();
-  enum hwi_lock_result result = hwi_lock_enter_always(&hwi_space.lock);
   hwi_space_begin(); /* if there is no memory now, the first arena tries again */
-  hwi_lock_leave(&hwi_space.lock, result);
   heap->generation = ++generations;
   heap->next = hwi_heaps;
   hwi_heaps = heap;

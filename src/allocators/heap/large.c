@@ -184,11 +184,13 @@ void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes
   *new_bytes = 0;
   if (bytes == old_bytes)
     return (void *)hwi_page_start(page);
-  uintptr_t start = hwi_space_resize(hwi_page_start(page), old_bytes, bytes, may_move);
+  uintptr_t old_start = hwi_page_start(page), start = hwi_space_resize(old_start, old_bytes, bytes, may_move);
   if (!start)
     return NULL;
   end(heap, page);
   page->heap = NULL;
+  if (start != old_start)
+    hwi_space_give(old_start, old_bytes);
   heap->mapped_bytes -= old_bytes;
   hwi_heap_count_mapped(heap, bytes);
   hwi_heap_choose_pages_again(heap, start, old_bytes, bytes);

@@ -40,9 +40,11 @@
  * its inbox) and a push (the inbox, then the state) are sequentially consistent, so that one of the two threads sees
  * the other. page->owner is written only by a thread that has locked the orphan, or that makes the page.
  *
- * The lock. One lock protects the space, and the slices and large blocks of all heaps; it is taken once for many small
- * blocks. System calls that take longer for more memory are made without it (returns.c). A fork closes it (lock.h). forks.c
- * says what the child does with what other threads were doing.
+ * The locks. Each heap has one, for its slices, its large blocks, and its list of owners; it is taken once for many small blocks. With
+ * it, a thread may take the lock of the space, for units and the table of descriptors; no signal handler runs meanwhile. A lock of all
+ * heaps protects their list, and is taken before the others: a thread has at most one heap's lock, except during a fork, which takes all
+ * of them. System calls that take longer for more memory are made without a lock, where that is possible (returns.c). A fork closes the
+ * locks (lock.h). forks.c says what the child does with what other threads were doing.
  */
 #ifndef HWI_ALLOCATORS_HEAP_LAYOUT_H
 #define HWI_ALLOCATORS_HEAP_LAYOUT_H
@@ -192,8 +194,9 @@ struct hw_heap {
   uint32_t set_count;     /* how often threads have it set or pushed; atomic */
   struct hwi_owner *sole; /* of all threads, if `threads` is central or single; else NULL */
   struct hw_heap *next;   /* in the list of all heaps */
+  alignas(HWI_LINE_BYTES) struct hwi_lock lock;
   /* Below: protected by the lock; the list of owners is read without it, and new_orphans is atomic. */
-  struct hwi_owner *owners;
+  alignas(HWI_LINE_BYTES) struct hwi_owner *owners;
   size_t owner_count;
   struct hwi_owner *new_orphans; /* not in the ring yet */
   struct hwi_owner *orphans;     /* a ring; a search begins here. NULL: none */
@@ -227,8 +230,8 @@ struct hwi_space {
   struct hwi_page *pages;
   /* Not in a line with what each free reads. */
   alignas(HWI_LINE_BYTES) struct hwi_page *settled;   /* unmapped arenas and large blocks, as in a heap */
-  alignas(HWI_LINE_BYTES) struct hwi_lock heaps_lock; /* of the list of heaps; taken before `lock` */
-  alignas(HWI_LINE_BYTES) struct hwi_lock lock;
+  alignas(HWI_LINE_BYTES) struct hwi_lock heaps_lock; /* of the list of heaps */
+  alignas(HWI_LINE_BYTES) struct hwi_lock lock;       /* of units and the table */
 };
 
 extern struct hwi_space hwi_space __attribute__((visibility("hidden")));
@@ -237,6 +240,10 @@ extern struct hw_heap *hwi_heaps __attribute__((visibility("hidden")));
 
 /* The thread is in malloc or free: it may not wait for the lock while a fork has closed it, whatever the heap. */
 extern __thread bool hwi_is_in_malloc __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+/* The lock of a heap that the thread has, is about to take, or has just left; or NULL. */
+extern __thread struct hwi_lock *hwi_heap_lock_of_thread
+    __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 /* A word that another thread may be writing; a plain load is enough, and the compiler can make it part of another
  * instruction. */
@@ -312,23 +319,38 @@ static inline bool hwi_config_wants_huge_pages(const struct hw_heap_config *conf
   return config->pages == HW_HEAP_PAGES_TRANSPARENT || config->pages == HW_HEAP_PAGES_HUGE;
 }
 
-/* Takes the lock. Returns HWI_LOCK_CLOSED only for the heap of the process, and in malloc and free. */
-static inline enum hwi_lock_result hwi_heap_lock(const struct hw_heap *heap)
+/* Takes the heap's lock. Returns HWI_LOCK_CLOSED only for the heap of the process, and in malloc and free. */
+static inline enum hwi_lock_result hwi_heap_lock(struct hw_heap *heap)
 {
-  if (heap->config.lock == HW_HEAP_LOCK_SPINNING && !hwi_lock_is_alone() && hwi_lock_spin(&hwi_space.lock))
+  hwi_heap_lock_of_thread = &heap->lock;
+  if (heap->config.lock == HW_HEAP_LOCK_SPINNING && !hwi_lock_is_alone() && hwi_lock_spin(&heap->lock))
     return HWI_LOCK_TAKEN;
-  return heap->is_of_process || hwi_is_in_malloc ? hwi_lock_enter(&hwi_space.lock)
-                                                 : hwi_lock_enter_always(&hwi_space.lock);
+  return heap->is_of_process || hwi_is_in_malloc ? hwi_lock_enter(&heap->lock) : hwi_lock_enter_always(&heap->lock);
+}
+
+/* Takes it also in the heap of the process: waits for the end of a fork that has closed it. */
+static inline enum hwi_lock_result hwi_heap_lock_always(struct hw_heap *heap)
+{
+  hwi_heap_lock_of_thread = &heap->lock;
+  return hwi_lock_enter_always(&heap->lock);
+}
+
+/* Leaves it as it was before. Nothing may be pending. */
+static inline void hwi_heap_give_lock(struct hw_heap *heap, enum hwi_lock_result result)
+{
+  hwi_lock_leave(&heap->lock, result);
+  if (result == HWI_LOCK_TAKEN)
+    hwi_heap_lock_of_thread = NULL;
 }
 
 /* Takes the lock within a call: if the heap is central, the call has it. */
-static inline enum hwi_lock_result hwi_heap_enter(const struct hw_heap *heap)
+static inline enum hwi_lock_result hwi_heap_enter(struct hw_heap *heap)
 {
   return hwi_heap_is_central(heap) ? HWI_LOCK_NOT_NEEDED : hwi_heap_lock(heap);
 }
 
 /* The counterpart, around such a call. */
-static inline enum hwi_lock_result hwi_heap_enter_central(const struct hw_heap *heap)
+static inline enum hwi_lock_result hwi_heap_enter_central(struct hw_heap *heap)
 {
   return hwi_heap_is_central(heap) ? hwi_heap_lock(heap) : HWI_LOCK_NOT_NEEDED;
 }
@@ -341,7 +363,7 @@ static inline void hwi_heap_unlock(struct hw_heap *heap, enum hwi_lock_result re
   if (heap->pending_slices || heap->pending_units)
     hwi_heap_unlock_and_settle(heap, result);
   else
-    hwi_lock_leave(&hwi_space.lock, result);
+    hwi_heap_give_lock(heap, result);
 }
 
 /* After hwi_heap_enter; a central heap stays locked. */
@@ -401,7 +423,7 @@ static inline __attribute__((always_inline)) enum hwi_quick_free hwi_thread_try_
   return HWI_FREED;
 }
 
-/* --- space.c: with the lock --- */
+/* --- space.c: it takes its own lock --- */
 
 /* Finds the place of the space, if that is not done yet. Returns false if there is no memory. */
 bool hwi_space_begin(void);
@@ -412,17 +434,20 @@ uintptr_t hwi_space_take(size_t bytes, size_t align, bool is_huge);
 /* Returns whether a block can have so many bytes at all: the space and the address space are large enough. */
 bool hwi_space_can_have(size_t bytes);
 
-/* Returns how much of the table of descriptors is mapped. To be called with the lock. */
+/* Returns how much of the table of descriptors is mapped. */
 size_t hwi_space_table_bytes(void);
 
 /* Units that were unmapped without the lock are free again. */
 void hwi_space_collect(void);
 
 /* Changes the length; if `may_move`, the kernel may move the pages to other units. Returns the start, or 0 and nothing is
- * changed. */
+ * changed. If it is another one, the old units stay taken until hwi_space_give. */
 uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes, bool may_move);
 
-/* --- memory.c: with the lock --- */
+/* What was mapped in these units is unmapped or moved, and their descriptors say nothing of it. */
+void hwi_space_give(uintptr_t start, size_t bytes);
+
+/* --- memory.c: with the lock of the heap --- */
 
 /* Its pages, of an arena that is mapped. */
 struct hwi_arena_pages {
@@ -624,6 +649,9 @@ size_t hwi_page_used_count(const struct hwi_page *page);
 const struct hwi_page *hwi_heap_each_page(const struct hw_heap *heap, hwi_page_fn *see, void *context);
 
 /* --- forks.c --- */
+
+/* Returns whether the thread has a lock of heaps: a signal handler has interrupted a call. */
+bool hwi_heaps_has_lock(void);
 
 void hwi_heaps_before_fork(void);
 

@@ -67,15 +67,15 @@ static bool add(struct hw_heap *heap, const void *block)
     blocks->used_count++;
     blocks->block_count++;
   }
-  hwi_lock_leave(&hwi_space.lock, result);
+  hwi_heap_give_lock(heap, result);
   return has_room;
 }
 
-static bool has(const struct hw_heap *heap, const void *block)
+static bool has(struct hw_heap *heap, const void *block)
 {
   enum hwi_lock_result result = hwi_heap_lock(heap);
   bool is_its = heap->libc_blocks.slots && *find(&heap->libc_blocks, word_of(block)) != 0;
-  hwi_lock_leave(&hwi_space.lock, result);
+  hwi_heap_give_lock(heap, result);
   return is_its;
 }
 
@@ -88,7 +88,7 @@ static bool remove_block(struct hw_heap *heap, const void *block)
     *slot = GONE;
     heap->libc_blocks.block_count--;
   }
-  hwi_lock_leave(&hwi_space.lock, result);
+  hwi_heap_give_lock(heap, result);
   return is_its;
 }
 
@@ -122,7 +122,7 @@ enum hw_heap_fault hwi_libc_free(struct hw_heap *heap, void *block)
   return HW_HEAP_OK;
 }
 
-size_t hwi_libc_block_bytes(const struct hw_heap *heap, const void *block, enum hw_heap_fault *fault)
+size_t hwi_libc_block_bytes(struct hw_heap *heap, const void *block, enum hw_heap_fault *fault)
 {
   bool is_its = has(heap, block);
   *fault = is_its ? HW_HEAP_OK : HW_HEAP_FOREIGN;

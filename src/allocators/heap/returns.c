@@ -70,7 +70,7 @@ void hwi_heap_unlock_and_settle(struct hw_heap *heap, enum hwi_lock_result resul
 {
   struct hwi_page *slices = heap->pending_slices, *units = heap->pending_units, *next;
   heap->pending_slices = heap->pending_units = NULL;
-  hwi_lock_leave(&hwi_space.lock, result);
+  hwi_heap_give_lock(heap, result);
   for (; slices; slices = next) {
     next = slices->next;
     settle_slices(heap, slices);

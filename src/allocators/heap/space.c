@@ -28,9 +28,37 @@ enum {
 
 struct hwi_space hwi_space;
 
+/* With the lock. */
 static uint64_t taken[UNITS / WORD_BITS]; /* a bit for each unit */
 static size_t first_free;                 /* no unit before it is free */
 static size_t table_bytes;                /* mapped part of the descriptors */
+
+/* --- the lock --- */
+
+struct entry {
+  uint64_t signals;
+  enum hwi_lock_result result;
+};
+
+/* A handler that forks must not have this lock: threads with other heaps' locks wait for it, and the handler for theirs. */
+static struct entry enter(void)
+{
+  struct entry entry = {0, HWI_LOCK_NOT_NEEDED};
+  if (hwi_lock_is_alone() || hwi_lock_is_closed_by_me())
+    return entry;
+  entry.signals = hwi_os_hold_signals();
+  hwi_lock_take_always(&hwi_space.lock);
+  entry.result = HWI_LOCK_TAKEN;
+  return entry;
+}
+
+static void leave(struct entry entry)
+{
+  if (entry.result != HWI_LOCK_TAKEN)
+    return;
+  hwi_lock_give(&hwi_space.lock);
+  hwi_os_release_signals(entry.signals);
+}
 
 /* --- the place --- */
 
@@ -55,7 +83,7 @@ static uintptr_t find_place(uintptr_t end)
 }
 
 /* A mapping of the kernel's choice shows where libraries are. Where the units start is random, as its address is. */
-bool hwi_space_begin(void)
+static bool begin(void)
 {
   if (hwi_space.start)
     return true;
@@ -71,6 +99,14 @@ bool hwi_space_begin(void)
   uintptr_t start = place + TABLE_BYTES + probe / HWI_SYSTEM_PAGE_BYTES % START_UNITS * HWI_UNIT_BYTES;
   hwi_space.start = (start + HWI_UNIT_BYTES - 1) & ~(HWI_UNIT_BYTES - 1);
   return true;
+}
+
+bool hwi_space_begin(void)
+{
+  struct entry entry = enter();
+  bool has_begun = begin();
+  leave(entry);
+  return has_begun;
 }
 
 /* --- units --- */
@@ -150,7 +186,10 @@ static bool extend(size_t end_unit)
 
 size_t hwi_space_table_bytes(void)
 {
-  return table_bytes;
+  struct entry entry = enter();
+  size_t bytes = table_bytes;
+  leave(entry);
+  return bytes;
 }
 
 bool hwi_space_can_have(size_t bytes)
@@ -158,13 +197,29 @@ bool hwi_space_can_have(size_t bytes)
   return bytes <= (size_t)UNITS << HWI_UNIT_BITS && bytes <= PTRDIFF_MAX - HWI_HUGE_PAGE_BYTES;
 }
 
+static size_t unit_at(uintptr_t start)
+{
+  return (start - hwi_space.start) >> HWI_UNIT_BITS;
+}
+
+static void collect(void)
+{
+  if (!__atomic_load_n(&hwi_space.settled, __ATOMIC_RELAXED))
+    return;
+  struct hwi_page *unit = __atomic_exchange_n(&hwi_space.settled, NULL, __ATOMIC_ACQUIRE), *next;
+  for (; unit; unit = next) {
+    next = unit->next;
+    give(unit_at(hwi_page_start(unit)), unit_count(unit->block_bytes));
+  }
+}
+
 /* A place where something else is mapped is left out from then on. */
-uintptr_t hwi_space_take(size_t bytes, size_t align, bool is_huge)
+static uintptr_t take_mapped(size_t bytes, size_t align, bool is_huge)
 {
   size_t count = unit_count(bytes);
-  if (!hwi_space_can_have(bytes) || !hwi_space_begin())
+  if (!hwi_space_can_have(bytes) || !begin())
     return 0;
-  hwi_space_collect();
+  collect();
   for (;;) {
     size_t unit = find_units(count, align);
     if (unit == UNITS || !extend(unit + count))
@@ -175,22 +230,6 @@ uintptr_t hwi_space_take(size_t bytes, size_t align, bool is_huge)
     take(unit, error ? 1 : count);
     if (!error)
       return unit_start(unit);
-  }
-}
-
-static size_t unit_at(uintptr_t start)
-{
-  return (start - hwi_space.start) >> HWI_UNIT_BITS;
-}
-
-void hwi_space_collect(void)
-{
-  if (!__atomic_load_n(&hwi_space.settled, __ATOMIC_RELAXED))
-    return;
-  struct hwi_page *unit = __atomic_exchange_n(&hwi_space.settled, NULL, __ATOMIC_ACQUIRE), *next;
-  for (; unit; unit = next) {
-    next = unit->next;
-    give(unit_at(hwi_page_start(unit)), unit_count(unit->block_bytes));
   }
 }
 
@@ -206,20 +245,45 @@ static uintptr_t resize_here(uintptr_t start, size_t old_count, size_t old_bytes
   return start;
 }
 
+static uintptr_t move(uintptr_t start, size_t old_bytes, size_t bytes)
+{
+  uintptr_t other = take_mapped(bytes, 1, false);
+  if (!other || hwi_os_remap((void *)start, old_bytes, bytes, (void *)other))
+    return other;
+  hwi_os_unmap((void *)other, bytes);
+  give(unit_at(other), unit_count(bytes));
+  return 0;
+}
+
+uintptr_t hwi_space_take(size_t bytes, size_t align, bool is_huge)
+{
+  struct entry entry = enter();
+  uintptr_t start = take_mapped(bytes, align, is_huge);
+  leave(entry);
+  return start;
+}
+
+void hwi_space_collect(void)
+{
+  struct entry entry = enter();
+  collect();
+  leave(entry);
+}
+
 uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes, bool may_move)
 {
-  hwi_space_collect();
-  uintptr_t here = resize_here(start, unit_count(old_bytes), old_bytes, bytes);
-  if (here || !may_move)
-    return here;
-  uintptr_t other = hwi_space_take(bytes, 1, false);
-  if (!other)
-    return 0;
-  if (!hwi_os_remap((void *)start, old_bytes, bytes, (void *)other)) {
-    hwi_os_unmap((void *)other, bytes);
-    give(unit_at(other), unit_count(bytes));
-    return 0;
-  }
-  give(unit_at(start), unit_count(old_bytes));
-  return other;
+  struct entry entry = enter();
+  collect();
+  uintptr_t to = resize_here(start, unit_count(old_bytes), old_bytes, bytes);
+  if (!to && may_move)
+    to = move(start, old_bytes, bytes);
+  leave(entry);
+  return to;
+}
+
+void hwi_space_give(uintptr_t start, size_t bytes)
+{
+  struct entry entry = enter();
+  give(unit_at(start), unit_count(bytes));
+  leave(entry);
 }

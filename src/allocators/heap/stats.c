@@ -32,11 +32,9 @@ static void subtract(struct hw_heap_class_stats *row, size_t count)
 /* Blocks that other threads have freed count as used in their page. */
 __attribute__((no_sanitize("thread"))) static bool add_page(void *context, const struct hwi_page *page)
 {
-  struct hw_heap_class_stats *rows = (struct hw_heap_class_stats *)context, *row;
+  struct hw_heap_class_stats *rows = (struct hw_heap_class_stats *)context;
+  struct hw_heap_class_stats *row = &rows[page->kind == HWI_PAGE_SMALL ? page->class_index : HW_HEAP_MOST_CLASSES];
   size_t used = 1, room = 1, page_bytes = page->block_bytes;
-  if (page->kind == HWI_PAGE_NONE)
-    return true;
-  row = &rows[page->kind == HWI_PAGE_SMALL ? page->class_index : HW_HEAP_MOST_CLASSES];
   if (page->kind == HWI_PAGE_SMALL) {
     room = page->capacity;
     used = hwi_page_used_count(page);
@@ -99,7 +97,7 @@ static void count(struct hw_heap *heap, struct hw_heap_class_stats rows[ROWS])
 
 static void get_all(struct hw_heap *heap, struct hw_heap_stats *stats, struct hw_heap_class_stats rows[ROWS])
 {
-  enum hwi_lock_result result = hwi_lock_enter_always(&hwi_space.lock);
+  enum hwi_lock_result result = hwi_heap_lock_always(heap);
   count(heap, rows);
   *stats = (struct hw_heap_stats){.mapped_bytes = heap->mapped_bytes,
                                   .peak_mapped_bytes = heap->peak_mapped_bytes,

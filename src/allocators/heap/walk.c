@@ -139,10 +139,17 @@ static bool find_free(struct free_blocks *set, const struct hwi_page *page)
 
 /* --- all pages --- */
 
+/* A page of no kind is just being made, or was when a fork ended its thread. */
+static bool is_made(const struct hwi_page *page)
+{
+  uint8_t kind = __atomic_load_n(&page->kind, __ATOMIC_ACQUIRE);
+  return kind != HWI_PAGE_NONE && kind != HWI_PAGE_PENDING;
+}
+
 static const struct hwi_page *each_of_arena(const struct hwi_page *arena, hwi_page_fn *see, void *context)
 {
   for (unsigned i = 0; i < HWI_SLICES; i += hwi_free_slices(arena) >> i & 1 ? 1 : arena[i].slice_count)
-    if (!(hwi_free_slices(arena) >> i & 1) && arena[i].kind != HWI_PAGE_PENDING && !see(context, &arena[i]))
+    if (!(hwi_free_slices(arena) >> i & 1) && is_made(&arena[i]) && !see(context, &arena[i]))
       return &arena[i];
   return NULL;
 }
@@ -182,7 +189,7 @@ static bool visit_blocks(void *context, const struct hwi_page *page)
 void hw_heap_walk(struct hw_heap *heap, hw_heap_visit_fn *visit, void *context)
 {
   struct visit all = {visit, context};
-  enum hwi_lock_result result = hwi_lock_enter_always(&hwi_space.lock);
+  enum hwi_lock_result result = hwi_heap_lock_always(heap);
   hwi_heap_each_page(heap, visit_blocks, &all);
   hwi_libc_each(heap, visit, context);
   hwi_heap_unlock(heap, result);
@@ -207,7 +214,7 @@ static bool is_page_right(void *context, const struct hwi_page *page)
 
 enum hw_heap_fault hw_heap_check(struct hw_heap *heap, void **where)
 {
-  enum hwi_lock_result result = hwi_lock_enter_always(&hwi_space.lock);
+  enum hwi_lock_result result = hwi_heap_lock_always(heap);
   const struct hwi_page *wrong = hwi_heap_each_page(heap, is_page_right, heap);
   hwi_heap_unlock(heap, result);
   if (where)

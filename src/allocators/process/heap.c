@@ -450,12 +450,19 @@ size_t hwi_heap_own_bytes(const void *payload)
 
 /* --- forks --- */
 
+static struct hwi_lock *next_lock(const struct hwi_lock *lock)
+{
+  return lock == &growth_lock ? &hwi_heap.lock : NULL;
+}
+
+static const struct hwi_lock_set locks = {&growth_lock, next_lock};
+
 void hwi_heap_before_fork(void)
 {
-  hwi_lock_before_fork(&growth_lock, &hwi_heap.lock);
+  hwi_lock_before_fork(&locks, hwi_lock_is_mine(&hwi_heap.lock));
 }
 
 bool hwi_heap_after_fork(bool is_child)
 {
-  return hwi_lock_after_fork(&growth_lock, &hwi_heap.lock, is_child);
+  return hwi_lock_after_fork(&locks, is_child);
 }

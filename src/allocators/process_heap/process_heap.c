@@ -182,7 +182,7 @@ static COLD void free_later(void *block)
 {
   if (hwi_fork_heap_free_later(block, heap_free))
     return;
-  hwi_lock_leave(&hwi_space.lock, hwi_lock_enter_always(&hwi_space.lock)); /* no memory: waits for the fork's end */
+  hwi_heap_give_lock(&heap, hwi_heap_lock_always(&heap)); /* no memory: waits for the fork's end */
   heap_free(block);
 }
 

@@ -111,9 +111,7 @@ static void put_other(void *of_process, struct hw_heap *heap)
 void hwi_statistics_end(struct hw_heap *heap)
 {
   struct hwi_message line;
-  /* If so, a signal handler that ends the process has interrupted malloc, or a thread in a function for heaps. */
-  bool has_lock = hwi_lock_is_mine(&hwi_space.lock) || hwi_lock_is_mine(&hwi_space.heaps_lock);
-  if (!is_on || has_lock)
+  if (!is_on || hwi_heaps_has_lock()) /* a signal handler that ends the process has interrupted a call */
     return;
   begin_line(&line, " ends; what is used was not freed. Invalid frees: ");
   hwi_message_number(&line, __atomic_load_n(&fault_count, __ATOMIC_RELAXED));

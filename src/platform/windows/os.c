@@ -83,6 +83,17 @@ uint32_t hwi_os_tid(void)
   return GetCurrentThreadId();
 }
 
+/* No handler of Windows interrupts a thread. */
+uint64_t hwi_os_hold_signals(void)
+{
+  return 0;
+}
+
+void hwi_os_release_signals(uint64_t held)
+{
+  (void)held;
+}
+
 void hwi_os_yield(void)
 {
   if (!SwitchToThread())
