@@ -306,8 +306,7 @@ struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_he
   return NULL;
 }
 
-/* The thread sanitizer does not know that the system gives such memory only later to another thread. */
-static __attribute__((no_sanitize("thread"))) void unmap_owners(struct hw_heap *heap)
+static void unmap_owners(struct hw_heap *heap)
 {
   for (struct hwi_owner *owner = heap->owners, *next; owner; owner = next) {
     next = owner->next;

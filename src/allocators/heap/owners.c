@@ -269,7 +269,6 @@ void hwi_owner_clear(struct hwi_owner *owner)
   }
 }
 
-/* It is written with the lock: another heap's owner, which was unmapped, may have been there. */
 static struct hwi_owner *make_owner(struct hw_heap *heap, const void *key, uintptr_t thread)
 {
   struct hwi_owner *owner = (struct hwi_owner *)hwi_os_map(sizeof *owner);

@@ -38,9 +38,13 @@ enum { KERNEL_SIGSET_BYTES = 8, IMPOSSIBLE_HOW = -1 };
 
 /* --- memory --- */
 
+/* What one thread unmaps, another one may get. The system orders that, and this shows it to the thread sanitizer. */
+static unsigned unmap_count;
+
 static void *map_with(long access, size_t bytes)
 {
   long at = hwi_call_map(NULL, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  (void)__atomic_load_n(&unmap_count, __ATOMIC_ACQUIRE);
   return hwi_call_failed(at) ? NULL : (void *)at;
 }
 
@@ -56,6 +60,7 @@ void *hwi_os_reserve(size_t bytes)
 
 void hwi_os_unmap(void *start, size_t bytes)
 {
+  __atomic_add_fetch(&unmap_count, 1, __ATOMIC_RELEASE);
   CALL2(SYS_munmap, start, bytes);
 }
 
