@@ -242,8 +242,8 @@ void hw_heap_print_stats(struct hw_heap *heap, int fd);
 typedef bool hw_heap_visit_fn(void *context, void *block, size_t bytes);
 
 /* Calls `visit` for all allocated blocks; it ends early at damaged records. No other call on this heap may be in
- * progress. Threads that need memory for other heaps of the process wait meanwhile. With libheapwright-heap, malloc is such
- * a heap: `visit` must not allocate or free, nor call what does, such as printf. O(memory). */
+ * progress. Threads that use other heaps do not wait meanwhile. The calling thread has the heap's lock, and must not take another heap's: with
+ * libheapwright-heap, malloc is such a heap, so that `visit` must not allocate or free, nor call what does, such as printf. O(memory). */
 void hw_heap_walk(struct hw_heap *heap, hw_heap_visit_fn *visit, void *context);
 
 /* Checks all records of the heap, and the links between its free blocks. Returns HW_HEAP_DAMAGED if they are wrong, as
@@ -255,9 +255,10 @@ enum hw_heap_fault hw_heap_check(struct hw_heap *heap, void **where);
  *
  * In libheapwright-heap (the .so and the .a), whose malloc is the process's: these functions choose the heap from which the
  * calling thread allocates by malloc, calloc, operator new and so on, and by realloc if a block must move. All other
- * threads are not affected. A thread with a heap of its own shares no page and no lock with other threads, except for address space: for an
- * arena, and for a block above 2 MiB that is none of those kept. A heap that is large enough from its beginning, by `arena_bytes`, and
- * keeps what it has, by `returns`, does not need more.
+ * threads are not affected. A thread with a heap of its own shares no page with other threads, and waits for none when it allocates or frees,
+ * except for address space: for an arena, and for a block above 2 MiB that is none of those kept. A heap whose first arena is large enough
+ * (`arena_bytes`), and which keeps what it has (`returns`), needs no other. Its lock is taken by other threads only while they use this
+ * heap, too (they free its blocks above 32 KiB, or count them), while they fork, or if there is no memory.
  *
  * Any thread may free any block by free or operator delete, whatever heap it is from; the heap is found by the address.
  * hw_heap_free(heap, block) does the same for a block of that heap. For a heap that is HW_HEAP_SINGLE this is allowed only

@@ -119,6 +119,8 @@ enum { OPEN, CLOSING };
 static uint32_t state = OPEN;
 static uint32_t waiting;            /* threads in hwi_lock_wait */
 static __thread uint32_t own_waits; /* of this thread: a signal handler may fork while its thread waits for the lock */
+static __thread unsigned
+    closing; /* forks of this thread that are closing the locks or have closed them: a handler may interrupt one */
 
 bool hwi_lock_is_closed(void)
 {
@@ -153,44 +155,41 @@ static uint32_t others_waiting(void)
   return all > own_waits ? all : 0;
 }
 
-/* The calling thread is closing the locks, or has closed them. */
-static __thread bool closes;
-
-static void take_inner(const struct hwi_lock_set *set)
+/* The last lock goes first: a thread that waits for it may have another one, for which a handler that forks just now would wait. A handler
+ * for forks may have begun a lock that another thread has. */
+static void give_inner(const struct hwi_lock_set *set)
 {
+  hwi_lock_give(set->last);
   for (struct hwi_lock *lock = set->outer; (lock = set->next(lock));)
-    hwi_lock_take_always(lock);
-}
-
-static void give_all(const struct hwi_lock_set *set)
-{
-  for (struct hwi_lock *lock = set->outer; (lock = set->next(lock));)
-    hwi_lock_give(lock);
-  hwi_lock_give(set->outer);
+    if (hwi_lock_is_mine(lock))
+      hwi_lock_give(lock);
 }
 
 static void close_all(const struct hwi_lock_set *set)
 {
+  closing++;
   for (;;) {
     hwi_lock_take_always(set->outer); /* first: another fork opens the locks when it ends */
-    closes = true;
     __atomic_store_n(&state, CLOSING, __ATOMIC_SEQ_CST);
-    take_inner(set);
+    for (struct hwi_lock *lock = set->outer; (lock = set->next(lock));)
+      hwi_lock_take_always(lock);
     if (!others_waiting()) {
       hwi_lock_closed_by_me = true;
       return;
     }
-    give_all(set);
+    give_inner(set);
+    hwi_lock_give(set->outer);
     for (uint32_t all; (all = others_waiting());)
       hwi_os_wait_for_change(&waiting, all);
   }
 }
 
-static void open_all(const struct hwi_lock_set *set)
+static void open_inner(const struct hwi_lock_set *set)
 {
-  hwi_lock_closed_by_me = closes = false;
-  __atomic_store_n(&state, OPEN, __ATOMIC_SEQ_CST);
-  give_all(set);
+  hwi_lock_closed_by_me = false;
+  closing--;
+  __atomic_store_n(&state, closing ? CLOSING : OPEN, __ATOMIC_SEQ_CST);
+  give_inner(set);
 }
 
 /* Locks that the thread had are changed to its new tid; all others are free. What another thread was closing is open. */
@@ -198,66 +197,66 @@ static void renew_all(const struct hwi_lock_set *set)
 {
   uint32_t tid = hwi_os_tid();
   for (struct hwi_lock *lock = set->outer; lock; lock = set->next(lock))
-    *lock = hwi_lock_is_mine(lock) ? (struct hwi_lock){tid, lock->is_of_fork} : (struct hwi_lock){0};
+    *lock = hwi_lock_is_mine(lock) ? (struct hwi_lock){tid, lock->taken_by} : (struct hwi_lock){0};
   hwi_lock_words = (struct hwi_lock_words){0, tid};
-  if (!closes)
+  if (!closing)
     state = OPEN;
   waiting = own_waits;
 }
 
-/* --- forks --- */
+/* --- forks within a call, or within another fork --- */
 
-static __thread unsigned forks_within; /* of this thread: current forks that did not close the locks */
-static __thread unsigned taking_fork;  /* the one of them that took the other locks, counted from 1; 0: none */
+static __thread unsigned forks_within; /* of this thread; they do not close the locks */
 
-/* Returns false if another thread has the lock for long: it may wait for one that this thread has. */
-static bool take_outer_within(struct hwi_lock *outer)
+/* Tries until then, and some times in any case. The thread that has the lock may wait for one that this thread has: by the lock, or by one
+ * of libc's fork. */
+static bool take_until(struct hwi_lock *lock, uint64_t end_ns)
 {
-  enum { PATIENCE_NS = 100000000 };
-  uint64_t begin_ns = hwi_os_coarse_ns();
-  while (!hwi_lock_is_mine(outer)) {
-    if (hwi_lock_try_take(outer))
-      outer->is_of_fork = true;
-    else if (hwi_os_coarse_ns() - begin_ns > PATIENCE_NS)
+  enum { LEAST_TRIES = 100, PAUSE_NS = 50000 };
+  for (int tries = 0; !hwi_lock_try_take(lock); tries++) {
+    if (tries >= LEAST_TRIES && hwi_os_coarse_ns() >= end_ns)
       return false;
-    else
-      hwi_os_yield();
+    hwi_os_sleep_ns(PAUSE_NS);
   }
+  lock->taken_by = forks_within;
   return true;
 }
 
-/* Who has one of the other locks, and not `outer`, does not wait for this thread for long. */
+/* The last lock is taken in any case: nobody who has it waits for another one. Who has it has all, or must not wait for the others. */
 static void begin_fork_within(const struct hwi_lock_set *set)
 {
+  enum { PATIENCE_NS = 100000000 };
   forks_within++;
-  if (hwi_lock_is_alone() || hwi_lock_closed_by_me || taking_fork || !take_outer_within(set->outer))
+  if (hwi_lock_is_alone() || hwi_lock_is_mine(set->last))
     return;
-  taking_fork = forks_within;
-  for (struct hwi_lock *lock = set->outer; (lock = set->next(lock));)
-    if (!hwi_lock_is_mine(lock)) {
-      hwi_lock_take_always(lock);
-      lock->is_of_fork = true;
-    }
+  uint64_t end_ns = hwi_os_coarse_ns() + PATIENCE_NS;
+  for (struct hwi_lock *lock = set->outer; lock != set->last; lock = set->next(lock))
+    if (!hwi_lock_is_mine(lock) && !take_until(lock, end_ns))
+      break;
+  hwi_lock_take_always(set->last);
+  set->last->taken_by = forks_within;
 }
 
-static void give_if_of_fork(struct hwi_lock *lock)
+static void give_if_taken_within(struct hwi_lock *lock)
 {
-  if (lock->is_of_fork) {
-    lock->is_of_fork = false;
+  if (hwi_lock_is_mine(lock) && lock->taken_by == forks_within) {
+    lock->taken_by = 0;
     hwi_lock_give(lock);
   }
 }
 
 static void end_fork_within(const struct hwi_lock_set *set)
 {
-  if (taking_fork == forks_within) {
-    taking_fork = 0;
+  give_if_taken_within(set->last);
+  if (hwi_lock_is_mine(set->outer)) {
     for (struct hwi_lock *lock = set->outer; (lock = set->next(lock));)
-      give_if_of_fork(lock);
-    give_if_of_fork(set->outer);
+      give_if_taken_within(lock);
+    give_if_taken_within(set->outer);
   }
   forks_within--;
 }
+
+/* --- forks --- */
 
 bool hwi_lock_before_fork(const struct hwi_lock_set *set, bool has_inner)
 {
@@ -277,6 +276,6 @@ bool hwi_lock_after_fork(const struct hwi_lock_set *set, bool is_child)
   if (was_within)
     end_fork_within(set);
   else
-    open_all(set);
+    open_inner(set);
   return !was_within;
 }

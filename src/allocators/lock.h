@@ -27,7 +27,8 @@
 
 struct hwi_lock {
   uint32_t word;
-  bool is_of_fork; /* taken by a fork within another call; of the thread that has the lock */
+  unsigned
+      taken_by; /* a fork within another call took it, the innermost one of so many; 0: none. Of the thread that has the lock */
 };
 
 #define HWI_LOCK_HOLDER 0x3fffffffu /* part of the word: the tid; the kernel's flags are above */
@@ -152,18 +153,20 @@ static inline bool hwi_lock_is_mine(const struct hwi_lock *lock)
 }
 
 /* All locks of an allocator. A thread takes `outer` first, if at all, then one of the others, and then perhaps the last one. As long as a
- * thread has `outer`, they stay the same ones. */
+ * thread has `outer`, they stay the same ones. Who has the last one takes no other, and is not interrupted by signal handlers that fork, or
+ * it is the only one beside `outer`. */
 struct hwi_lock_set {
-  struct hwi_lock *outer;
+  struct hwi_lock *outer, *last;
   struct hwi_lock *(*next)(
-      const struct hwi_lock *lock); /* the one after this one; after `outer`, the first one; NULL: none */
+      const struct hwi_lock *lock); /* the one after this one; after `outer`, the first one; after `last`, NULL */
 };
 
-/* To be called before and after a fork, by the forking thread, also in the child. The first one takes all locks and closes them.
+/* To be called before and after a fork, by the forking thread, also in the child. The first one takes all locks and closes them, and the
+ * second one opens them, except `outer`, which its caller gives. `has_inner`: the thread has one that is not `outer`.
  * A signal handler may fork while its thread is in malloc, or in another fork. Then the thread already has some of the locks, and
- * its child continues at the same point: nothing is closed or opened, and both functions return false. The other locks are taken
- * then, too, unless another thread has `outer` for long, perhaps because it waits for this one: what other threads are changing with
- * their locks at that moment is not right in the child. `has_inner`: the thread has a lock that is not `outer`. */
+ * its child continues at the same point: nothing is closed or opened, and both functions return false. The locks that the thread
+ * does not have are taken then, too, and given back, unless other threads have them for long, perhaps because they wait for this thread.
+ * What these are changing at that moment is not right in the child. */
 bool hwi_lock_before_fork(const struct hwi_lock_set *set, bool has_inner);
 bool hwi_lock_after_fork(const struct hwi_lock_set *set, bool is_child);
 

@@ -306,6 +306,9 @@ int hwi_os_at_thread_end(void *argument);
 uint64_t hwi_os_hold_signals(void);
 void hwi_os_release_signals(uint64_t held);
 
+/* The same, except the signals with which a fault of the thread, or its sandbox, calls a handler: if these are blocked, they end the process. */
+uint64_t hwi_os_hold_async_signals(void);
+
 /* Gives the processor to another thread. */
 void hwi_os_yield(void);
 

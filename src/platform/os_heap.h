@@ -63,6 +63,9 @@ int hwi_os_hand_lock_on(uint32_t *word);
 void hwi_os_wait_for_change(uint32_t *word, uint32_t value);
 void hwi_os_wake_all(uint32_t *word);
 
+/* Lets other threads run, of any priority, for about so long. */
+void hwi_os_sleep_ns(uint64_t ns);
+
 /* Returns the function of this name in the libraries after this one, as RTLD_NEXT does, or NULL if there is none. */
 void *hwi_os_next_function(const char *name);
 

@@ -174,6 +174,28 @@ static void what_is_being_returned_is_not_given_out(void **state)
   hw_heap_destroy(heap);
 }
 
+/* --- the space --- */
+
+/* Its other units are not given out before the descriptors say that it has become shorter. */
+static void units_of_a_shorter_block_stay_until_they_are_given(void **state)
+{
+  (void)state;
+  enum { UNITS = 3 };
+  uintptr_t start = hwi_space_take(UNITS * HWI_UNIT_BYTES, 1, false), after = start + HWI_UNIT_BYTES;
+  assert_int_not_equal(start, 0);
+  assert_int_equal(hwi_space_resize(start, UNITS * HWI_UNIT_BYTES, HWI_UNIT_BYTES, false), start);
+  uintptr_t other = hwi_space_take(HWI_UNIT_BYTES, 1, false);
+  assert_false(other >= start && other < start + UNITS * HWI_UNIT_BYTES);
+  hwi_space_give(after, (UNITS - 1) * HWI_UNIT_BYTES);
+  uintptr_t next = hwi_space_take(HWI_UNIT_BYTES, 1, false);
+  assert_int_equal(next, after);
+  uintptr_t units[] = {start, other, next};
+  for (size_t i = 0; i < COUNT(units); i++) {
+    munmap((void *)units[i], HWI_UNIT_BYTES);
+    hwi_space_give(units[i], HWI_UNIT_BYTES);
+  }
+}
+
 /* --- without the lock --- */
 
 static volatile sig_atomic_t calls, calls_with_lock;
@@ -245,8 +267,11 @@ static void no_thread_waits_for_the_system(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(arenas_are_in_their_lists),      cmocka_unit_test(the_only_room_is_found_in_many_arenas),
-      cmocka_unit_test(large_groups_stay_whole),        cmocka_unit_test(what_is_being_returned_is_not_given_out),
+      cmocka_unit_test(units_of_a_shorter_block_stay_until_they_are_given), /* first: all units are free */
+      cmocka_unit_test(arenas_are_in_their_lists),
+      cmocka_unit_test(the_only_room_is_found_in_many_arenas),
+      cmocka_unit_test(large_groups_stay_whole),
+      cmocka_unit_test(what_is_being_returned_is_not_given_out),
       cmocka_unit_test(no_thread_waits_for_the_system),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,12 +40,13 @@ static struct hwi_lock *next_lock(const struct hwi_lock *lock)
   return lock == &outer ? &inner : NULL;
 }
 
-static const struct hwi_lock_set locks = {&outer, next_lock};
+static const struct hwi_lock_set locks = {&outer, &inner, next_lock};
 
 static void *close_locks(void *argument)
 {
   hwi_lock_before_fork(&locks, false);
-  hwi_lock_after_fork(&locks, false);
+  if (hwi_lock_after_fork(&locks, false))
+    hwi_lock_give(&outer);
   return argument;
 }
 
@@ -71,6 +72,94 @@ static void a_child_is_not_left_closed(void **state)
   assert_int_equal(pthread_join(closing, NULL), 0);
   assert_false(hwi_lock_is_closed());
   expect_child(child);
+}
+
+/* --- locks of a fork --- */
+
+static struct hwi_lock outermost, second, third, last;
+static bool had_others_with_last; /* when the next lock was asked for */
+
+static struct hwi_lock *next_of_four(const struct hwi_lock *lock)
+{
+  had_others_with_last |= hwi_lock_is_mine(&last);
+  return lock == &outermost ? &second : lock == &second ? &third : lock == &third ? &last : NULL;
+}
+
+static const struct hwi_lock_set four = {&outermost, &last, next_of_four};
+
+static void expect_mine(bool has_first, bool has_second, bool has_third, bool has_last)
+{
+  assert_int_equal(hwi_lock_is_mine(&outermost), has_first);
+  assert_int_equal(hwi_lock_is_mine(&second), has_second);
+  assert_int_equal(hwi_lock_is_mine(&third), has_third);
+  assert_int_equal(hwi_lock_is_mine(&last), has_last);
+}
+
+static void *take_and_give(void *lock)
+{
+  hwi_lock_take_always(lock);
+  hwi_lock_give(lock);
+  return lock;
+}
+
+/* The last lock is taken last and given first. A fork within another one takes nothing, and gives nothing of the other one's. */
+static void locks_of_forks_in_one_another(void **state)
+{
+  (void)state;
+  assert_true(hwi_lock_before_fork(&four, false));
+  expect_mine(true, true, true, true);
+  assert_false(hwi_lock_before_fork(&four, false));
+  assert_false(hwi_lock_after_fork(&four, false));
+  expect_mine(true, true, true, true);
+  assert_true(hwi_lock_is_closed());
+  had_others_with_last = false;
+  assert_true(hwi_lock_after_fork(&four, false));
+  assert_false(had_others_with_last);
+  expect_mine(true, false, false, false);
+  assert_false(hwi_lock_is_closed());
+  hwi_lock_give(&outermost);
+
+  hwi_lock_take_always(&second);
+  assert_false(hwi_lock_before_fork(&four, true));
+  expect_mine(true, true, true, true);
+  assert_false(hwi_lock_before_fork(&four, true));
+  assert_false(hwi_lock_after_fork(&four, false));
+  expect_mine(true, true, true, true);
+  assert_false(hwi_lock_after_fork(&four, false));
+  expect_mine(false, true, false, false);
+  hwi_lock_give(&second);
+  run_thread(take_and_give, &outermost);
+  run_thread(take_and_give, &third);
+  run_thread(take_and_give, &last);
+}
+
+static void *hold_outermost(void *barrier)
+{
+  hwi_lock_take_always(&outermost);
+  pthread_barrier_wait(barrier);
+  pthread_barrier_wait(barrier);
+  hwi_lock_give(&outermost);
+  return barrier;
+}
+
+/* Another thread has the first lock for long: only the last one is taken. */
+static void a_fork_does_not_wait_for_ever(void **state)
+{
+  (void)state;
+  pthread_t thread;
+  pthread_barrier_t barrier;
+  pthread_barrier_init(&barrier, NULL, 2);
+  assert_int_equal(pthread_create(&thread, NULL, hold_outermost, &barrier), 0);
+  pthread_barrier_wait(&barrier);
+  hwi_lock_take_always(&second);
+  assert_false(hwi_lock_before_fork(&four, true));
+  expect_mine(false, true, false, true);
+  assert_false(hwi_lock_after_fork(&four, false));
+  expect_mine(false, true, false, false);
+  hwi_lock_give(&second);
+  pthread_barrier_wait(&barrier);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  pthread_barrier_destroy(&barrier);
 }
 
 /* --- while a thread takes back what others have freed --- */
@@ -254,7 +343,9 @@ static void *come_and_go(void *of_all)
   enum { OF_ROUND = 100, LARGE_BYTES = 3 << 20 };
   while (!is_over) {
     struct hw_heap *own = hw_heap_create(NULL, NULL);
-    void *of_thread[OF_ROUND], *large = hw_heap_alloc(own, LARGE_BYTES);
+    void *of_thread[OF_ROUND], *large = own ? hw_heap_alloc(own, LARGE_BYTES) : NULL;
+    if (!large)
+      abort();
     for (int i = 0; i < OF_ROUND; i++)
       of_thread[i] = hw_heap_alloc(of_all, BLOCK_BYTES);
     for (int i = 0; i < OF_ROUND; i++)
@@ -292,6 +383,56 @@ static void a_thread_with_a_lock_forks_while_others_work(void **state)
   pthread_barrier_destroy(&barrier);
   hw_heap_destroy(forking.with_lock);
   hw_heap_destroy(of_all);
+}
+
+struct forks {
+  struct hw_heap *of_all;
+  bool all_right;
+};
+
+static void *fork_and_wait(void *argument)
+{
+  enum { FORKS = 40 };
+  struct forks *forks = argument;
+  struct forking forking = {.other = forks->of_all};
+  forks->all_right = true;
+  for (int i = 0; i < FORKS; i++) {
+    int status = -1;
+    pid_t child = fork();
+    if (!child) {
+      alarm(PATIENCE_S);
+      struct hw_heap *new_one = hw_heap_create(NULL, NULL);
+      _exit(!(new_one && use_in_child(new_one) && use_in_child(forking.other)));
+    }
+    forks->all_right &= waitpid(child, &status, 0) == child && status == 0;
+  }
+  return argument;
+}
+
+/* Two threads fork at once, and the heaps are destroyed as soon as a fork ends. */
+static void threads_fork_while_heaps_come_and_go(void **state)
+{
+  (void)state;
+#ifdef HW_SANITIZED_THREAD
+  skip(); /* lists are followed while they change, link by link */
+#endif
+  enum { THREADS = 3 };
+  pthread_t threads[THREADS], forking;
+  struct forks forks[2];
+  forks[0].of_all = forks[1].of_all = heap_with_a_block();
+  is_over = false;
+  for (int i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, forks[0].of_all), 0);
+  assert_int_equal(pthread_create(&forking, NULL, fork_and_wait, &forks[1]), 0);
+  fork_and_wait(&forks[0]);
+  assert_int_equal(pthread_join(forking, NULL), 0);
+  is_over = true;
+  for (int i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+  assert_true(forks[0].all_right);
+  assert_true(forks[1].all_right);
+  assert_int_equal(hw_heap_check(forks[0].of_all, NULL), HW_HEAP_OK);
+  hw_heap_destroy(forks[0].of_all);
 }
 
 /* --- while there is one thread --- */
@@ -342,14 +483,39 @@ static void a_process_with_one_thread_forks(void **state)
   hw_heap_destroy(heap);
 }
 
+/* Its memory, and that of its lock, are gone. */
+static void a_heap_that_was_used_is_destroyed_before_the_fork(void **state)
+{
+  (void)state;
+  enum { HEAPS = 20 };
+  static const char yes = 1;
+  const char *before = hwi_lock_alone;
+  struct hw_heap *heaps[HEAPS];
+  for (int i = 0; i < HEAPS; i++)
+    heaps[i] = new_heap();
+  hwi_lock_alone = &yes;
+  assert_non_null(hw_heap_alloc(heaps[0], BLOCK_BYTES));
+  hwi_lock_alone = before;
+  for (int i = 0; i < HEAPS; i++)
+    assert_true(hw_heap_destroy(heaps[i]));
+  pid_t child = fork();
+  if (!child)
+    _exit(0);
+  expect_child(child);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_child_is_not_left_closed), /* first: the process has no heap yet */
+      cmocka_unit_test(locks_of_forks_in_one_another),
+      cmocka_unit_test(a_fork_does_not_wait_for_ever),
       cmocka_unit_test(a_handler_forks_while_blocks_are_taken_back),
       cmocka_unit_test(threads_with_locks_fork),
       cmocka_unit_test(a_thread_with_a_lock_forks_while_others_work),
+      cmocka_unit_test(threads_fork_while_heaps_come_and_go),
       cmocka_unit_test(a_process_with_one_thread_forks),
+      cmocka_unit_test(a_heap_that_was_used_is_destroyed_before_the_fork),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import pytest
+from machine import only_x86_64
 
 MOST = {"malloc": 15, "free": 19}
 
@@ -44,6 +45,7 @@ def own_instructions(path):
     return costs
 
 
+@only_x86_64("these instructions, of which others need more")
 def test_instructions_of_the_fast_paths(build, tmp_path):
     """Of the functions themselves, per call. (Some calls go on with a slow path, which may be earlier.)"""
     if not shutil.which("valgrind"):

@@ -7,10 +7,13 @@ import subprocess
 import sys
 
 import pytest
+from machine import only_x86_64
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "bench"))
 
 import pool  # noqa: E402
+
+pytestmark = only_x86_64("these instructions, of which others need more")
 
 MOST = 200  # for any malloc, free and realloc in place, including the entry point and the lock
 TYPICAL = 100

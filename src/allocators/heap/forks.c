@@ -29,7 +29,7 @@ static struct hwi_lock *next_lock(const struct hwi_lock *lock)
   return heap ? &heap->lock : &hwi_space.lock;
 }
 
-static const struct hwi_lock_set locks = {&hwi_space.heaps_lock, next_lock};
+static const struct hwi_lock_set locks = {&hwi_space.heaps_lock, &hwi_space.lock, next_lock};
 
 static bool has_heap_lock(void)
 {
@@ -91,7 +91,7 @@ static void keep_all_pages(const void *key)
   for (size_t off = 0, bytes; off < hwi_space.bytes; off += bytes) {
     struct hwi_page *unit = &hwi_space.pages[off >> HWI_SLICE_BITS];
     bytes = HWI_UNIT_BYTES;
-    if (unit->kind == HWI_PAGE_LARGE)
+    if (unit->kind == HWI_PAGE_LARGE && unit->block_bytes)
       bytes = (unit->block_bytes + HWI_UNIT_BYTES - 1) & ~(HWI_UNIT_BYTES - 1);
     else if (unit->heap)
       keep_pages(unit, key);
@@ -132,5 +132,6 @@ bool hwi_heaps_after_fork(bool is_child, const void *key)
     return false;
   for (struct hw_heap *heap = hwi_heaps; heap; heap = heap->next)
     hwi_owner_change_orphans(heap, HWI_OWNER_HELD, HWI_OWNER_ORPHAN);
+  hwi_lock_give(&hwi_space.heaps_lock);
   return true;
 }

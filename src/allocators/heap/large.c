@@ -41,10 +41,10 @@ static void unlink_from(struct hwi_page **list, struct hwi_page *page)
 
 static void begin(struct hw_heap *heap, struct hwi_page *page, size_t bytes)
 {
-  page->kind = HWI_PAGE_LARGE;
   page->back = 0;
   page->block_bytes = bytes;
   page->heap = heap;
+  hwi_page_set_kind(page, HWI_PAGE_LARGE);
   heap->large_bytes += bytes;
   hwi_heap_count_page(heap, HW_HEAP_MOST_CLASSES, true);
   link_to(&heap->large, page);
@@ -189,14 +189,16 @@ void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes
     return NULL;
   end(heap, page);
   page->heap = NULL;
-  if (start != old_start)
-    hwi_space_give(old_start, old_bytes);
   heap->mapped_bytes -= old_bytes;
   hwi_heap_count_mapped(heap, bytes);
   hwi_heap_choose_pages_again(heap, start, old_bytes, bytes);
   page = hwi_slice_of((void *)start);
   page->is_clean = false;
   begin(heap, page, bytes);
+  if (start != old_start)
+    hwi_space_give(old_start, old_bytes);
+  else if (units_up(old_bytes) > units_up(bytes))
+    hwi_space_give(start + units_up(bytes), units_up(old_bytes) - units_up(bytes));
   *new_bytes = bytes > old_bytes ? bytes - old_bytes : 0;
   hwi_heap_count_taken(heap, 0, *new_bytes);
   return (void *)start;

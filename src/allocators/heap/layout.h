@@ -195,6 +195,7 @@ struct hw_heap {
   struct hwi_owner *sole; /* of all threads, if `threads` is central or single; else NULL */
   struct hw_heap *next;   /* in the list of all heaps */
   alignas(HWI_LINE_BYTES) struct hwi_lock lock;
+  struct hwi_lock *lock_before; /* what hwi_heap_lock_of_thread was before the thread took it */
   /* Below: protected by the lock; the list of owners is read without it, and new_orphans is atomic. */
   alignas(HWI_LINE_BYTES) struct hwi_owner *owners;
   size_t owner_count;
@@ -241,7 +242,7 @@ extern struct hw_heap *hwi_heaps __attribute__((visibility("hidden")));
 /* The thread is in malloc or free: it may not wait for the lock while a fork has closed it, whatever the heap. */
 extern __thread bool hwi_is_in_malloc __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
-/* The lock of a heap that the thread has, is about to take, or has just left; or NULL. */
+/* The lock of a heap that the thread has, or waits for, or has just left; or NULL. */
 extern __thread struct hwi_lock *hwi_heap_lock_of_thread
     __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
@@ -287,6 +288,12 @@ static inline uintptr_t hwi_page_start(const struct hwi_page *page)
   return hwi_space.start + ((size_t)(page - hwi_space.pages) << HWI_SLICE_BITS);
 }
 
+/* The page is made: who looks at all pages sees what was written of it before, also without the lock and in the child of a fork. */
+static inline void hwi_page_set_kind(struct hwi_page *page, enum hwi_page_kind kind)
+{
+  __atomic_store_n(&page->kind, (uint8_t)kind, __ATOMIC_RELEASE);
+}
+
 /* Of the first descriptor of an arena. */
 static inline uint64_t hwi_free_slices(const struct hwi_page *arena)
 {
@@ -319,28 +326,41 @@ static inline bool hwi_config_wants_huge_pages(const struct hw_heap_config *conf
   return config->pages == HW_HEAP_PAGES_TRANSPARENT || config->pages == HW_HEAP_PAGES_HUGE;
 }
 
+static inline enum hwi_lock_result hwi_heap_lock_by(struct hw_heap *heap, bool spins, bool always)
+{
+  struct hwi_lock *before = hwi_heap_lock_of_thread;
+  hwi_heap_lock_of_thread = &heap->lock;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  enum hwi_lock_result result = spins && !hwi_lock_is_alone() && hwi_lock_spin(&heap->lock) ? HWI_LOCK_TAKEN
+                                : always ? hwi_lock_enter_always(&heap->lock)
+                                         : hwi_lock_enter(&heap->lock);
+  if (result == HWI_LOCK_TAKEN)
+    heap->lock_before = before;
+  else
+    hwi_heap_lock_of_thread = before;
+  return result;
+}
+
 /* Takes the heap's lock. Returns HWI_LOCK_CLOSED only for the heap of the process, and in malloc and free. */
 static inline enum hwi_lock_result hwi_heap_lock(struct hw_heap *heap)
 {
-  hwi_heap_lock_of_thread = &heap->lock;
-  if (heap->config.lock == HW_HEAP_LOCK_SPINNING && !hwi_lock_is_alone() && hwi_lock_spin(&heap->lock))
-    return HWI_LOCK_TAKEN;
-  return heap->is_of_process || hwi_is_in_malloc ? hwi_lock_enter(&heap->lock) : hwi_lock_enter_always(&heap->lock);
+  return hwi_heap_lock_by(heap, heap->config.lock == HW_HEAP_LOCK_SPINNING, !heap->is_of_process && !hwi_is_in_malloc);
 }
 
 /* Takes it also in the heap of the process: waits for the end of a fork that has closed it. */
 static inline enum hwi_lock_result hwi_heap_lock_always(struct hw_heap *heap)
 {
-  hwi_heap_lock_of_thread = &heap->lock;
-  return hwi_lock_enter_always(&heap->lock);
+  return hwi_heap_lock_by(heap, false, true);
 }
 
 /* Leaves it as it was before. Nothing may be pending. */
 static inline void hwi_heap_give_lock(struct hw_heap *heap, enum hwi_lock_result result)
 {
+  struct hwi_lock *before = heap->lock_before;
   hwi_lock_leave(&heap->lock, result);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
   if (result == HWI_LOCK_TAKEN)
-    hwi_heap_lock_of_thread = NULL;
+    hwi_heap_lock_of_thread = before;
 }
 
 /* Takes the lock within a call: if the heap is central, the call has it. */
@@ -441,10 +461,10 @@ size_t hwi_space_table_bytes(void);
 void hwi_space_collect(void);
 
 /* Changes the length; if `may_move`, the kernel may move the pages to other units. Returns the start, or 0 and nothing is
- * changed. If it is another one, the old units stay taken until hwi_space_give. */
+ * changed. Units that are not needed any more stay taken until hwi_space_give. */
 uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes, bool may_move);
 
-/* What was mapped in these units is unmapped or moved, and their descriptors say nothing of it. */
+/* Nothing is mapped in these units any more, and the descriptors say so. */
 void hwi_space_give(uintptr_t start, size_t bytes);
 
 /* --- memory.c: with the lock of the heap --- */

@@ -227,12 +227,6 @@ static struct hwi_page *take_slices(struct hw_heap *heap, size_t class_index, si
   return page;
 }
 
-/* Without the lock: who looks at all pages sees what was written before. */
-static void set_kind(struct hwi_page *page, enum hwi_page_kind kind)
-{
-  __atomic_store_n(&page->kind, (uint8_t)kind, __ATOMIC_RELEASE);
-}
-
 static bool add_page(struct hwi_owner *owner, unsigned class_index)
 {
   size_t block_bytes = owner->heap->class_bytes[class_index];
@@ -247,7 +241,7 @@ static bool add_page(struct hwi_owner *owner, unsigned class_index)
   page->block_bytes = block_bytes;
   page->class_index = (uint8_t)class_index;
   page->is_full = page->is_spare = false;
-  set_kind(page, HWI_PAGE_SMALL);
+  hwi_page_set_kind(page, HWI_PAGE_SMALL);
   count_page(owner, 1);
   __atomic_store_n(&page->owner, owner, __ATOMIC_RELEASE);
   __atomic_store_n(&page->thread, owner->thread, __ATOMIC_RELAXED);
@@ -352,7 +346,7 @@ static void *alloc_span(struct hw_heap *heap, size_t bytes)
     return NULL;
   page->has_room = false;
   page->block_bytes = page->slice_count * HWI_SLICE_BYTES;
-  set_kind(page, HWI_PAGE_SPAN);
+  hwi_page_set_kind(page, HWI_PAGE_SPAN);
   return (void *)hwi_page_start(page);
 }
 

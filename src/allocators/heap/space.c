@@ -46,7 +46,7 @@ static struct entry enter(void)
   struct entry entry = {0, HWI_LOCK_NOT_NEEDED};
   if (hwi_lock_is_alone() || hwi_lock_is_closed_by_me())
     return entry;
-  entry.signals = hwi_os_hold_signals();
+  entry.signals = hwi_os_hold_async_signals();
   hwi_lock_take_always(&hwi_space.lock);
   entry.result = HWI_LOCK_TAKEN;
   return entry;
@@ -241,7 +241,6 @@ static uintptr_t resize_here(uintptr_t start, size_t old_count, size_t old_bytes
   if (!hwi_os_remap((void *)start, old_bytes, bytes, NULL))
     return 0;
   take(unit + old_count, more);
-  give(unit + count, old_count > count ? old_count - count : 0);
   return start;
 }
 

@@ -455,7 +455,7 @@ static struct hwi_lock *next_lock(const struct hwi_lock *lock)
   return lock == &growth_lock ? &hwi_heap.lock : NULL;
 }
 
-static const struct hwi_lock_set locks = {&growth_lock, next_lock};
+static const struct hwi_lock_set locks = {&growth_lock, &hwi_heap.lock, next_lock};
 
 void hwi_heap_before_fork(void)
 {
@@ -464,5 +464,8 @@ void hwi_heap_before_fork(void)
 
 bool hwi_heap_after_fork(bool is_child)
 {
-  return hwi_lock_after_fork(&locks, is_child);
+  bool is_open = hwi_lock_after_fork(&locks, is_child);
+  if (is_open)
+    hwi_lock_give(&growth_lock);
+  return is_open;
 }

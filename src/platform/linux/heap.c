@@ -167,6 +167,15 @@ void hwi_os_wake_all(uint32_t *word)
   CALL(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, 0, 0, 0);
 }
 
+void hwi_os_sleep_ns(uint64_t ns)
+{
+  enum { NS_PER_SECOND = 1000000000 };
+  struct {
+    long seconds, ns;
+  } left = {(long)(ns / NS_PER_SECOND), (long)(ns % NS_PER_SECOND)};
+  CALL4(SYS_ppoll, NULL, 0, &left, NULL);
+}
+
 /* glibc's pthread_atfork calls __register_atfork; other libcs do not have it. */
 typedef void fork_handler(void);
 

@@ -286,11 +286,26 @@ int hwi_os_execute(const char *path, char *const *arguments, char *const *variab
   return (int)CALL3(SYS_execve, path, arguments, variables);
 }
 
+static uint64_t hold(uint64_t signals)
+{
+  uint64_t before = 0;
+  CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &signals, &before, KERNEL_SIGSET_BYTES);
+  return before;
+}
+
 uint64_t hwi_os_hold_signals(void)
 {
-  uint64_t all = UINT64_MAX, before = 0;
-  CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, KERNEL_SIGSET_BYTES);
-  return before;
+  return hold(UINT64_MAX);
+}
+
+static uint64_t bit(int signal)
+{
+  return (uint64_t)1 << (signal - 1);
+}
+
+uint64_t hwi_os_hold_async_signals(void)
+{
+  return hold(~(bit(SIGILL) | bit(SIGTRAP) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGSEGV) | bit(SIGSYS)));
 }
 
 void hwi_os_release_signals(uint64_t held)

@@ -174,6 +174,12 @@ void hwi_os_wake_all(uint32_t *word)
   WakeByAddressAll(word);
 }
 
+void hwi_os_sleep_ns(uint64_t ns)
+{
+  enum { NS_PER_MS = 1000000 };
+  Sleep((DWORD)((ns + NS_PER_MS - 1) / NS_PER_MS));
+}
+
 /* No process of Windows forks. */
 void hwi_os_at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void))
 {

@@ -84,7 +84,7 @@ uint32_t hwi_os_tid(void)
 }
 
 /* No handler of Windows interrupts a thread. */
-uint64_t hwi_os_hold_signals(void)
+uint64_t hwi_os_hold_async_signals(void)
 {
   return 0;
 }
