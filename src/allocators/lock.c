@@ -66,19 +66,30 @@ static void learn_tid(void)
     hwi_lock_words = (struct hwi_lock_words){0, hwi_os_tid()};
 }
 
-void hwi_lock_wait_always(struct hwi_lock *lock)
+/* Returns false if it takes longer than that, unless `most_ns` is 0. */
+static bool wait_for(struct hwi_lock *lock, uint64_t most_ns)
 {
   learn_tid();
   if (hwi_lock_try_take(lock) || take_soon(lock))
-    return;
-  int error = hwi_os_wait_for_lock(&lock->word);
+    return true;
+  uint64_t begin_ns = hwi_os_coarse_ns();
+  int error = hwi_os_wait_for_lock(&lock->word, most_ns);
   if (error == -EDEADLK)
     give_up("a signal handler, or code that malloc itself runs, allocated while its thread was in malloc");
   if (error == -ESRCH)
     give_up("a thread ended while it was in malloc");
-  while (error && !hwi_lock_try_take(lock)) /* the kernel has no such locks: without priority inheritance */
+  while (error && !hwi_lock_try_take(lock)) { /* the kernel has no such locks: without priority inheritance */
+    if (error == -ETIMEDOUT || (most_ns && hwi_os_coarse_ns() - begin_ns > most_ns))
+      return false;
     hwi_os_yield();
+  }
   (void)__atomic_load_n(&lock->word, __ATOMIC_ACQUIRE);
+  return true;
+}
+
+void hwi_lock_wait_always(struct hwi_lock *lock)
+{
+  wait_for(lock, 0);
 }
 
 /* The kernel orders memory; these two operations show it to the compiler and the thread sanitizer. */
@@ -117,8 +128,10 @@ bool hwi_lock_spin(struct hwi_lock *lock)
 enum { OPEN, CLOSING };
 
 static uint32_t state = OPEN;
-static uint32_t waiting;            /* threads in hwi_lock_wait */
-static __thread uint32_t own_waits; /* of this thread: a signal handler may fork while its thread waits for the lock */
+static uint32_t waiting;  /* threads in hwi_lock_wait */
+static uint32_t watching; /* threads that close the locks, and sleep until none waits */
+/* Of these, calls of this thread: a signal handler may fork while its thread waits or watches. */
+static __thread uint32_t own_waits, own_watches;
 static __thread unsigned
     closing; /* forks of this thread that are closing the locks or have closed them: a handler may interrupt one */
 
@@ -131,7 +144,7 @@ static void stop_waiting(void)
 {
   __atomic_sub_fetch(&waiting, 1, __ATOMIC_SEQ_CST);
   own_waits--;
-  if (hwi_lock_is_closed())
+  if (__atomic_load_n(&watching, __ATOMIC_SEQ_CST))
     hwi_os_wake_all(&waiting);
 }
 
@@ -155,32 +168,62 @@ static uint32_t others_waiting(void)
   return all > own_waits ? all : 0;
 }
 
-/* The last lock goes first: a thread that waits for it may have another one, for which a handler that forks just now would wait. A handler
- * for forks may have begun a lock that another thread has. */
-static void give_inner(const struct hwi_lock_set *set)
+static void wait_for_waiting(void)
 {
-  hwi_lock_give(set->last);
-  for (struct hwi_lock *lock = set->outer; (lock = set->next(lock));)
+  own_watches++;
+  __atomic_add_fetch(&watching, 1, __ATOMIC_SEQ_CST);
+  for (uint32_t all; (all = others_waiting());)
+    hwi_os_wait_for_change(&waiting, all);
+  __atomic_sub_fetch(&watching, 1, __ATOMIC_SEQ_CST);
+  own_watches--;
+}
+
+static void give_if_mine(const struct hwi_lock_set *set)
+{
+  for (struct hwi_lock *lock = set->outer; (lock = set->next(lock)) != set->last;)
     if (hwi_lock_is_mine(lock))
       hwi_lock_give(lock);
 }
 
+/* The last lock goes first: a thread that waits for it may have another one, for which a handler that forks just now would wait. */
+static void give_inner(const struct hwi_lock_set *set)
+{
+  hwi_lock_give(set->last);
+  give_if_mine(set);
+}
+
+/* A handler that has interrupted the holder of a lock, and forks, wants `outer`, and all others. Returns false if there may be one; then none
+ * of the locks is taken. */
+static bool take_inner(const struct hwi_lock_set *set)
+{
+  enum { MOST_NS = 10000000 };
+  for (struct hwi_lock *lock = set->outer; (lock = set->next(lock)) != set->last;)
+    if (!wait_for(lock, MOST_NS)) {
+      give_if_mine(set);
+      return false;
+    }
+  hwi_lock_take_always(set->last);
+  return true;
+}
+
 static void close_all(const struct hwi_lock_set *set)
 {
+  enum { PAUSE_NS = 1000000 };
   closing++;
   for (;;) {
     hwi_lock_take_always(set->outer); /* first: another fork opens the locks when it ends */
     __atomic_store_n(&state, CLOSING, __ATOMIC_SEQ_CST);
-    for (struct hwi_lock *lock = set->outer; (lock = set->next(lock));)
-      hwi_lock_take_always(lock);
-    if (!others_waiting()) {
+    bool has_all = take_inner(set);
+    if (has_all && !others_waiting()) {
       hwi_lock_closed_by_me = true;
       return;
     }
-    give_inner(set);
+    if (has_all)
+      give_inner(set);
     hwi_lock_give(set->outer);
-    for (uint32_t all; (all = others_waiting());)
-      hwi_os_wait_for_change(&waiting, all);
+    if (!has_all)
+      hwi_os_sleep_ns(PAUSE_NS);
+    wait_for_waiting();
   }
 }
 
@@ -195,6 +238,7 @@ static void open_inner(const struct hwi_lock_set *set)
 /* Locks that the thread had are changed to its new tid; all others are free. What another thread was closing is open. */
 static void renew_all(const struct hwi_lock_set *set)
 {
+  uint64_t held = hwi_os_hold_async_signals();
   uint32_t tid = hwi_os_tid();
   for (struct hwi_lock *lock = set->outer; lock; lock = set->next(lock))
     *lock = hwi_lock_is_mine(lock) ? (struct hwi_lock){tid, lock->taken_by} : (struct hwi_lock){0};
@@ -202,6 +246,8 @@ static void renew_all(const struct hwi_lock_set *set)
   if (!closing)
     state = OPEN;
   waiting = own_waits;
+  watching = own_watches;
+  hwi_os_release_signals(held);
 }
 
 /* --- forks within a call, or within another fork --- */
@@ -222,7 +268,8 @@ static bool take_until(struct hwi_lock *lock, uint64_t end_ns)
   return true;
 }
 
-/* The last lock is taken in any case: nobody who has it waits for another one. Who has it has all, or must not wait for the others. */
+/* Who has the last lock has all, or must not wait for the others. It is had for long only by another fork within, which has waited for a
+ * lock in vain. */
 static void begin_fork_within(const struct hwi_lock_set *set)
 {
   enum { PATIENCE_NS = 100000000 };
@@ -230,11 +277,11 @@ static void begin_fork_within(const struct hwi_lock_set *set)
   if (hwi_lock_is_alone() || hwi_lock_is_mine(set->last))
     return;
   uint64_t end_ns = hwi_os_coarse_ns() + PATIENCE_NS;
-  for (struct hwi_lock *lock = set->outer; lock != set->last; lock = set->next(lock))
-    if (!hwi_lock_is_mine(lock) && !take_until(lock, end_ns))
-      break;
-  hwi_lock_take_always(set->last);
-  set->last->taken_by = forks_within;
+  if (hwi_lock_is_mine(set->outer) || take_until(set->outer, end_ns))
+    for (struct hwi_lock *lock = set->outer; (lock = set->next(lock)) != set->last;)
+      if (!hwi_lock_is_mine(lock))
+        take_until(lock, end_ns);
+  take_until(set->last, end_ns + PATIENCE_NS);
 }
 
 static void give_if_taken_within(struct hwi_lock *lock)

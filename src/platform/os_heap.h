@@ -51,10 +51,10 @@ void *hwi_os_remap(void *start, size_t old_bytes, size_t bytes, void *to);
 /* Returns how much memory programs can allocate before the system begins to swap, or UINT64_MAX if unknown. */
 uint64_t hwi_os_available_bytes(void);
 
-/* Waits for a lock with priority inheritance: *word is the holder's tid, or 0. Returns 0 if the calling thread now has
- * the lock, -EDEADLK if it had it already, -ESRCH if the holder has ended (the lock stays the holder's), and another
- * negative value if this kernel, or a sandbox, does not support such locks. */
-int hwi_os_wait_for_lock(uint32_t *word);
+/* Waits for a lock with priority inheritance, at most for so long, unless that is 0: *word is the holder's tid, or 0. Returns 0 if the
+ * calling thread now has the lock, -EDEADLK if it had it already, -ESRCH if the holder has ended (the lock stays the holder's),
+ * -ETIMEDOUT, and another negative value if this kernel, or a sandbox, does not support such locks. On Windows, it waits without end. */
+int hwi_os_wait_for_lock(uint32_t *word, uint64_t most_ns);
 
 /* Gives the lock to the waiting thread with the highest priority. Returns 0, or a negative value. */
 int hwi_os_hand_lock_on(uint32_t *word);

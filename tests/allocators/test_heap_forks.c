@@ -133,6 +133,31 @@ static void locks_of_forks_in_one_another(void **state)
   run_thread(take_and_give, &last);
 }
 
+static void *close_four(void *argument)
+{
+  if (hwi_lock_before_fork(&four, false) && hwi_lock_after_fork(&four, false))
+    hwi_lock_give(&outermost);
+  return argument;
+}
+
+/* It has the first lock, and waits for the one that the handler's thread has: it gives all locks back, and tries again. */
+static void a_handler_forks_before_a_thread_that_waits_for_it(void **state)
+{
+  (void)state;
+  pthread_t closing;
+  hwi_lock_take_always(&second);
+  assert_int_equal(pthread_create(&closing, NULL, close_four, NULL), 0);
+  while (!hwi_lock_is_closed())
+    sched_yield();
+  assert_false(hwi_lock_before_fork(&four, true));
+  expect_mine(true, true, true, true);
+  assert_false(hwi_lock_after_fork(&four, false));
+  expect_mine(false, true, false, false);
+  hwi_lock_give(&second);
+  assert_int_equal(pthread_join(closing, NULL), 0);
+  assert_false(hwi_lock_is_closed());
+}
+
 static void *hold_outermost(void *barrier)
 {
   hwi_lock_take_always(&outermost);
@@ -509,6 +534,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_child_is_not_left_closed), /* first: the process has no heap yet */
       cmocka_unit_test(locks_of_forks_in_one_another),
+      cmocka_unit_test(a_handler_forks_before_a_thread_that_waits_for_it),
       cmocka_unit_test(a_fork_does_not_wait_for_ever),
       cmocka_unit_test(a_handler_forks_while_blocks_are_taken_back),
       cmocka_unit_test(threads_with_locks_fork),

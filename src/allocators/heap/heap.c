@@ -242,6 +242,16 @@ static bool begin_sole(struct hw_heap *heap)
   return heap->sole || heap->config.threads == HW_HEAP_CACHING;
 }
 
+/* The first heap stays the first one: malloc's, if it is one of these. A thread that has closed all locks has this one, too. */
+static void add_to_heaps(struct hw_heap *heap)
+{
+  struct hw_heap **at = hwi_heaps ? &hwi_heaps->next : &hwi_heaps;
+  if (hwi_lock_is_closed_by_me())
+    hwi_lock_take_always(&heap->lock);
+  heap->next = *at;
+  *at = heap;
+}
+
 bool hwi_heap_begin(struct hw_heap *heap, const struct hw_heap_config *config, struct hw_heap_error *error)
 {
   static const struct hw_heap_config defaults = {0};
@@ -256,8 +266,7 @@ bool hwi_heap_begin(struct hw_heap *heap, const struct hw_heap_config *config, s
   enum hwi_lock_result heaps = take_heaps();
   hwi_space_begin(); /* if there is no memory now, the first arena tries again */
   heap->generation = ++generations;
-  heap->next = hwi_heaps;
-  hwi_heaps = heap;
+  add_to_heaps(heap);
   give_heaps(heaps);
   return true;
 }

@@ -344,7 +344,7 @@ void hwi_owner_end(struct hwi_owner *owner)
 
 void hwi_owner_change_orphans(struct hw_heap *heap, enum hwi_owner_state from, enum hwi_owner_state to)
 {
-  for (struct hwi_owner *owner = heap->owners; owner; owner = owner->next) {
+  for (struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE); owner; owner = owner->next) {
     uint32_t state = from;
     if (__atomic_compare_exchange_n(&owner->state, &state, (uint32_t)to, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
       drain_orphan(owner);

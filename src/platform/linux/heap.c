@@ -143,11 +143,23 @@ uint64_t hwi_os_available_bytes(void)
   return kib * 1024;
 }
 
-int hwi_os_wait_for_lock(uint32_t *word)
+enum { NS_PER_SECOND = 1000000000 };
+
+struct kernel_time {
+  long seconds, ns;
+};
+
+static struct kernel_time time_of(uint64_t ns)
 {
+  return (struct kernel_time){(long)(ns / NS_PER_SECOND), (long)(ns % NS_PER_SECOND)};
+}
+
+int hwi_os_wait_for_lock(uint32_t *word, uint64_t most_ns)
+{
+  struct kernel_time end = time_of(hwi_os_realtime_ns() + most_ns); /* the kernel's clock for this call */
   long result;
   do
-    result = CALL(SYS_futex, word, FUTEX_LOCK_PI_PRIVATE, 0, 0, 0, 0);
+    result = CALL(SYS_futex, word, FUTEX_LOCK_PI_PRIVATE, 0, most_ns ? &end : NULL, 0, 0);
   while (result == -EAGAIN || result == -EINTR);
   return (int)result;
 }
@@ -169,10 +181,7 @@ void hwi_os_wake_all(uint32_t *word)
 
 void hwi_os_sleep_ns(uint64_t ns)
 {
-  enum { NS_PER_SECOND = 1000000000 };
-  struct {
-    long seconds, ns;
-  } left = {(long)(ns / NS_PER_SECOND), (long)(ns % NS_PER_SECOND)};
+  struct kernel_time left = time_of(ns);
   CALL4(SYS_ppoll, NULL, 0, &left, NULL);
 }
 

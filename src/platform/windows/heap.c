@@ -141,8 +141,9 @@ static bool take(uint32_t *word, uint32_t value)
   return __atomic_compare_exchange_n(word, &nobody, value, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-int hwi_os_wait_for_lock(uint32_t *word)
+int hwi_os_wait_for_lock(uint32_t *word, uint64_t most_ns)
 {
+  (void)most_ns;
   const uint32_t mine = hwi_os_tid();
   while (!take(word, mine | WAITED)) {
     uint32_t held = __atomic_load_n(word, __ATOMIC_RELAXED);

@@ -20,7 +20,7 @@ static unsigned long long counter; /* with the lock */
 static void *count(void *unused)
 {
   for (int i = 0; i < ROUNDS; i++) {
-    assert_int_equal(hwi_os_wait_for_lock(&word), 0);
+    assert_int_equal(hwi_os_wait_for_lock(&word, 0), 0);
     counter++;
     hwi_os_hand_lock_on(&word);
   }
@@ -37,8 +37,8 @@ static void a_lock_is_held_by_one_thread(void **state)
     pthread_join(threads[i], NULL);
   assert_int_equal(counter, THREADS * ROUNDS);
   assert_int_equal(word, 0);
-  assert_int_equal(hwi_os_wait_for_lock(&word), 0);
-  assert_int_equal(hwi_os_wait_for_lock(&word), -EDEADLK);
+  assert_int_equal(hwi_os_wait_for_lock(&word, 0), 0);
+  assert_int_equal(hwi_os_wait_for_lock(&word, 0), -EDEADLK);
   hwi_os_hand_lock_on(&word);
 }
 
