@@ -41,7 +41,7 @@
  * the other. page->owner is written only by a thread that has locked the orphan, or that makes the page.
  *
  * The locks. Each heap has one, for its slices, its large blocks, and its list of owners; it is taken once for many small blocks. With
- * it, a thread may take the lock of the space, for units and the table of descriptors; no signal handler runs meanwhile. A lock of all
+ * it, a thread may take the lock of the space, for units and the table of descriptors; no other signal handlers than those of its own faults run meanwhile. A lock of all
  * heaps protects their list, and is taken before the others: a thread has at most one heap's lock, except during a fork, which takes all
  * of them. System calls that take longer for more memory are made without a lock, where that is possible (returns.c). A fork closes the
  * locks (lock.h). forks.c says what the child does with what other threads were doing.
@@ -356,11 +356,12 @@ static inline enum hwi_lock_result hwi_heap_lock_always(struct hw_heap *heap)
 /* Leaves it as it was before. Nothing may be pending. */
 static inline void hwi_heap_give_lock(struct hw_heap *heap, enum hwi_lock_result result)
 {
+  if (result != HWI_LOCK_TAKEN)
+    return;
   struct hwi_lock *before = heap->lock_before;
-  hwi_lock_leave(&heap->lock, result);
+  hwi_lock_give(&heap->lock);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  if (result == HWI_LOCK_TAKEN)
-    hwi_heap_lock_of_thread = before;
+  hwi_heap_lock_of_thread = before;
 }
 
 /* Takes the lock within a call: if the heap is central, the call has it. */
