@@ -19,6 +19,10 @@ def rates(program, choices, rounds):
     return {name: [BLOCKS / min(run[i] for run in runs) * 1000 for i in range(len(WHAT))] for name, runs in found.items()}
 
 
+def rate_text(rate):
+    return f"{rate:.0f}" if rate >= 10 else f"{rate:.1f}"
+
+
 def table(libraries, folder, share):
     """The table. `share` of the usual rounds."""
     program = heap_peers.build_program("heap_rates", folder)
@@ -26,7 +30,7 @@ def table(libraries, folder, share):
     for pages, settings in heap_peers.PAGES.items():
         found = rates(program, heap_peers.asked(libraries, settings), math.ceil(ONE_ROUNDS * share))
         for i, what in enumerate(WHAT):
-            rows.append((f"{what} per µs, {pages}", [f"{found[name][i]:.0f}" if name in found else "-" for name in libraries]))
+            rows.append((f"{what} per µs, {pages}", [rate_text(found[name][i]) if name in found else "-" for name in libraries]))
     times = heap_peers.taking_turns(program, heap_peers.asked(libraries), math.ceil(FOUR_ROUNDS * share), ["four"])
     rows.append(("4 threads, P90", [f"{percentile(sum(times[name], []), 0.9) / 1e6:.0f} ms" for name in libraries]))
     return heap_peers.table("speed", libraries, rows)
