@@ -135,7 +135,7 @@ def test_own_allocators(name, hw):
 
 
 PEERS = {  # known differences of Debian's allocators; any other finding must be examined
-    "jemalloc": {"family", "fork-stdio"}, "tcmalloc": {"calloc-overflow", "fork-stdio"},
+    "jemalloc": {"family", "fork-stdio"}, "tcmalloc": {"calloc-overflow", "fork-stdio", "fork-handlers"},
     "mimalloc": {"calloc-overflow", "huge-sizes", "new-bad-alloc", "new-handler"},
     "tbb": {"new-handler", "fork-threads", "fork-handlers"},  # without fork handlers a child may find a lock held
 }
