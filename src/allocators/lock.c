@@ -272,7 +272,7 @@ static bool take_until(struct hwi_lock *lock, uint64_t end_ns)
  * lock in vain. */
 static void begin_fork_within(const struct hwi_lock_set *set)
 {
-  enum { PATIENCE_NS = 100000000 };
+  enum { PATIENCE_NS = 500000000 };
   forks_within++;
   if (hwi_lock_is_alone() || hwi_lock_is_mine(set->last))
     return;

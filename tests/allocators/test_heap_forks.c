@@ -140,19 +140,25 @@ static void *close_four(void *argument)
   return argument;
 }
 
-/* It has the first lock, and waits for the one that the handler's thread has: it gives all locks back, and tries again. */
+/* It has the first lock, and waits for the one that the handler's thread has: it gives all locks back, and tries again. On a busy machine,
+ * it may have no processor for longer than the handler waits. */
 static void a_handler_forks_before_a_thread_that_waits_for_it(void **state)
 {
   (void)state;
+  enum { MOST_TRIES = 100 };
   pthread_t closing;
   hwi_lock_take_always(&second);
   assert_int_equal(pthread_create(&closing, NULL, close_four, NULL), 0);
   while (!hwi_lock_is_closed())
     sched_yield();
-  assert_false(hwi_lock_before_fork(&four, true));
-  expect_mine(true, true, true, true);
-  assert_false(hwi_lock_after_fork(&four, false));
-  expect_mine(false, true, false, false);
+  bool has_all = false;
+  for (int tries = 0; tries < MOST_TRIES && !has_all; tries++) {
+    assert_false(hwi_lock_before_fork(&four, true));
+    has_all = hwi_lock_is_mine(&outermost) && hwi_lock_is_mine(&third) && hwi_lock_is_mine(&last);
+    assert_false(hwi_lock_after_fork(&four, false));
+    expect_mine(false, true, false, false);
+  }
+  assert_true(has_all);
   hwi_lock_give(&second);
   assert_int_equal(pthread_join(closing, NULL), 0);
   assert_false(hwi_lock_is_closed());
@@ -354,7 +360,7 @@ static void threads_with_locks_fork(void **state)
 #ifdef HW_SANITIZED_THREAD
   skip(); /* forks wait for each other in its own handlers */
 #endif
-  for (int i = 0; i < 5; i++) {
+  for (int i = 0; i < 3; i++) {
     fork_at_once(1, (void *(*[])(void *)){fork_in_walk});
     fork_at_once(2, (void *(*[])(void *)){fork_in_walk, fork_in_walk});
     fork_at_once(3, (void *(*[])(void *)){fork_in_walk, fork_as_usual, fork_in_walk});
