@@ -132,8 +132,8 @@ static uint32_t waiting;  /* threads in hwi_lock_wait */
 static uint32_t watching; /* threads that close the locks, and sleep until none waits */
 /* Of these, calls of this thread: a signal handler may fork while its thread waits or watches. */
 static __thread uint32_t own_waits, own_watches;
-static __thread unsigned
-    closing; /* forks of this thread that are closing the locks or have closed them: a handler may interrupt one */
+/* Forks of this thread that are closing the locks or have closed them: a handler may interrupt one, and fork. */
+static __thread unsigned closing;
 
 bool hwi_lock_is_closed(void)
 {

@@ -157,8 +157,8 @@ static inline bool hwi_lock_is_mine(const struct hwi_lock *lock)
  * it is the only one beside `outer`. */
 struct hwi_lock_set {
   struct hwi_lock *outer, *last;
-  struct hwi_lock *(*next)(
-      const struct hwi_lock *lock); /* the one after this one; after `outer`, the first one; after `last`, NULL */
+  /* Returns the one after this one: after `outer`, the first one of the others; after `last`, NULL. */
+  struct hwi_lock *(*next)(const struct hwi_lock *lock);
 };
 
 /* To be called before and after a fork, by the forking thread, also in the child. The first one takes all locks and closes them, and the
