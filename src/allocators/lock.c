@@ -72,7 +72,7 @@ static bool wait_for(struct hwi_lock *lock, uint64_t most_ns)
   learn_tid();
   if (hwi_lock_try_take(lock) || take_soon(lock))
     return true;
-  uint64_t begin_ns = hwi_os_coarse_ns();
+  uint64_t begin_ns = most_ns ? hwi_os_coarse_ns() : 0;
   int error = hwi_os_wait_for_lock(&lock->word, most_ns);
   if (error == -EDEADLK)
     give_up("a signal handler, or code that malloc itself runs, allocated while its thread was in malloc");
@@ -268,8 +268,8 @@ static bool take_until(struct hwi_lock *lock, uint64_t end_ns)
   return true;
 }
 
-/* Who has the last lock has all, or must not wait for the others. It is had for long only by another fork within, which has waited for a
- * lock in vain. */
+/* A thread that has the last lock has the others already, or must not wait for them: threads that have these wait for it. Another fork within
+ * keeps the last lock until its end, also if it did not get the others. */
 static void begin_fork_within(const struct hwi_lock_set *set)
 {
   enum { PATIENCE_NS = 500000000 };

@@ -284,6 +284,12 @@ static bool use_in_child(struct hw_heap *of_child)
          hw_heap_free(of_child, small) == HW_HEAP_OK;
 }
 
+static bool use_all_in_child(struct hw_heap *one, struct hw_heap *other)
+{
+  struct hw_heap *new_one = hw_heap_create(NULL, NULL);
+  return new_one && use_in_child(new_one) && use_in_child(one) && use_in_child(other);
+}
+
 /* As a handler that has interrupted a call. */
 static bool fork_with_lock(void *context, void *block, size_t bytes)
 {
@@ -301,10 +307,8 @@ static void *fork_in_walk(void *argument)
 {
   struct forking *forking = argument;
   hw_heap_walk(forking->with_lock, fork_with_lock, forking);
-  if (!forking->child) {
-    struct hw_heap *new_one = hw_heap_create(NULL, NULL);
-    _exit(!(new_one && use_in_child(new_one) && use_in_child(forking->with_lock) && use_in_child(forking->other)));
-  }
+  if (!forking->child)
+    _exit(!use_all_in_child(forking->with_lock, forking->other));
   return argument;
 }
 
@@ -388,6 +392,22 @@ static void *come_and_go(void *of_all)
   return of_all;
 }
 
+enum { WORKERS = 3 };
+
+static void begin_work(pthread_t threads[WORKERS], struct hw_heap *of_all)
+{
+  is_over = false;
+  for (int i = 0; i < WORKERS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, of_all), 0);
+}
+
+static void end_work(pthread_t threads[WORKERS])
+{
+  is_over = true;
+  for (int i = 0; i < WORKERS; i++)
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+}
+
 /* The other heaps, and the list of heaps, are as right in the child as after any fork. */
 static void a_thread_with_a_lock_forks_while_others_work(void **state)
 {
@@ -395,22 +415,18 @@ static void a_thread_with_a_lock_forks_while_others_work(void **state)
 #ifdef HW_SANITIZED_THREAD
   skip(); /* lists are followed while they change, link by link */
 #endif
-  enum { THREADS = 3, FORKS = 60 };
-  pthread_t threads[THREADS];
+  enum { FORKS = 60 };
+  pthread_t threads[WORKERS];
   pthread_barrier_t barrier;
   struct hw_heap *of_all = heap_with_a_block();
   struct forking forking = {heap_with_a_block(), of_all, &barrier, 0};
   pthread_barrier_init(&barrier, NULL, 1);
-  is_over = false;
-  for (int i = 0; i < THREADS; i++)
-    assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, of_all), 0);
+  begin_work(threads, of_all);
   for (int i = 0; i < FORKS; i++) {
     fork_in_walk(&forking);
     expect_child(forking.child);
   }
-  is_over = true;
-  for (int i = 0; i < THREADS; i++)
-    assert_int_equal(pthread_join(threads[i], NULL), 0);
+  end_work(threads);
   pthread_barrier_destroy(&barrier);
   hw_heap_destroy(forking.with_lock);
   hw_heap_destroy(of_all);
@@ -425,15 +441,13 @@ static void *fork_and_wait(void *argument)
 {
   enum { FORKS = 40 };
   struct forks *forks = argument;
-  struct forking forking = {.other = forks->of_all};
   forks->all_right = true;
   for (int i = 0; i < FORKS; i++) {
     int status = -1;
     pid_t child = fork();
     if (!child) {
       alarm(PATIENCE_S);
-      struct hw_heap *new_one = hw_heap_create(NULL, NULL);
-      _exit(!(new_one && use_in_child(new_one) && use_in_child(forking.other)));
+      _exit(!use_all_in_child(forks->of_all, forks->of_all));
     }
     forks->all_right &= waitpid(child, &status, 0) == child && status == 0;
   }
@@ -447,19 +461,14 @@ static void threads_fork_while_heaps_come_and_go(void **state)
 #ifdef HW_SANITIZED_THREAD
   skip(); /* lists are followed while they change, link by link */
 #endif
-  enum { THREADS = 3 };
-  pthread_t threads[THREADS], forking;
+  pthread_t threads[WORKERS], forking;
   struct forks forks[2];
   forks[0].of_all = forks[1].of_all = heap_with_a_block();
-  is_over = false;
-  for (int i = 0; i < THREADS; i++)
-    assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, forks[0].of_all), 0);
+  begin_work(threads, forks[0].of_all);
   assert_int_equal(pthread_create(&forking, NULL, fork_and_wait, &forks[1]), 0);
   fork_and_wait(&forks[0]);
   assert_int_equal(pthread_join(forking, NULL), 0);
-  is_over = true;
-  for (int i = 0; i < THREADS; i++)
-    assert_int_equal(pthread_join(threads[i], NULL), 0);
+  end_work(threads);
   assert_true(forks[0].all_right);
   assert_true(forks[1].all_right);
   assert_int_equal(hw_heap_check(forks[0].of_all, NULL), HW_HEAP_OK);

@@ -41,10 +41,10 @@
  * the other. page->owner is written only by a thread that has locked the orphan, or that makes the page.
  *
  * The locks. Each heap has one, for its slices, its large blocks, and its list of owners; it is taken once for many small blocks. With
- * it, a thread may take the lock of the space, for units and the table of descriptors; no other signal handlers than those of its own faults run meanwhile. A lock of all
- * heaps protects their list, and is taken before the others: a thread has at most one heap's lock, except during a fork, which takes all
- * of them. System calls that take longer for more memory are made without a lock, where that is possible (returns.c). A fork closes the
- * locks (lock.h). forks.c says what the child does with what other threads were doing.
+ * it, a thread may take the lock of the space, for units and the table of descriptors; meanwhile, signals wait, except those of its own
+ * faults. A lock of all heaps protects their list, and is taken before the others: a thread has at most one heap's lock, except during a
+ * fork, which takes all of them. System calls that take longer for more memory are made without a lock, where that is possible
+ * (returns.c). A fork closes the locks (lock.h). forks.c says what the child does with what other threads were doing.
  */
 #ifndef HWI_ALLOCATORS_HEAP_LAYOUT_H
 #define HWI_ALLOCATORS_HEAP_LAYOUT_H

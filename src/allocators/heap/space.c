@@ -36,25 +36,23 @@ static size_t table_bytes;                /* mapped part of the descriptors */
 /* --- the lock --- */
 
 struct entry {
+  bool has_taken;
   uint64_t signals;
-  enum hwi_lock_result result;
 };
 
 /* A handler that forks must not have this lock: threads with other heaps' locks wait for it, and the handler for theirs. */
 static struct entry enter(void)
 {
-  struct entry entry = {0, HWI_LOCK_NOT_NEEDED};
   if (hwi_lock_is_alone() || hwi_lock_is_closed_by_me())
-    return entry;
-  entry.signals = hwi_os_hold_async_signals();
+    return (struct entry){false, 0};
+  uint64_t signals = hwi_os_hold_async_signals();
   hwi_lock_take_always(&hwi_space.lock);
-  entry.result = HWI_LOCK_TAKEN;
-  return entry;
+  return (struct entry){true, signals};
 }
 
 static void leave(struct entry entry)
 {
-  if (entry.result != HWI_LOCK_TAKEN)
+  if (!entry.has_taken)
     return;
   hwi_lock_give(&hwi_space.lock);
   hwi_os_release_signals(entry.signals);

@@ -156,7 +156,9 @@ static struct kernel_time time_of(uint64_t ns)
 
 int hwi_os_wait_for_lock(uint32_t *word, uint64_t most_ns)
 {
-  struct kernel_time end = time_of(hwi_os_realtime_ns() + most_ns); /* the kernel's clock for this call */
+  struct kernel_time end = {0};
+  if (most_ns)
+    end = time_of(hwi_os_realtime_ns() + most_ns); /* the kernel's clock for this call */
   long result;
   do
     result = CALL(SYS_futex, word, FUTEX_LOCK_PI_PRIVATE, 0, most_ns ? &end : NULL, 0, 0);
