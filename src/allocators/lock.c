@@ -127,11 +127,16 @@ bool hwi_lock_spin(struct hwi_lock *lock)
 
 enum { OPEN, CLOSING };
 
+/* Of `waiting`: the number of threads in hwi_lock_wait, and above it the number of forks since the first process. */
+enum { COUNT_OF_WAITING = 0xffffff };
+
 static uint32_t state = OPEN;
-static uint32_t waiting;  /* threads in hwi_lock_wait */
+static uint32_t waiting;
 static uint32_t watching; /* threads that close the locks, and sleep until none waits */
 /* Of these, calls of this thread: a signal handler may fork while its thread waits or watches. */
 static __thread uint32_t own_waits, own_watches;
+static __thread uint32_t
+    renewed_waits; /* the own ones that the last fork of this thread has counted, if this is its child */
 /* Forks of this thread that are closing the locks or have closed them: a handler may interrupt one, and fork. */
 static __thread unsigned closing;
 
@@ -140,12 +145,26 @@ bool hwi_lock_is_closed(void)
   return __atomic_load_n(&state, __ATOMIC_SEQ_CST) != OPEN;
 }
 
-static void stop_waiting(void)
+/* A handler may fork at each of its instructions. Its child counts anew, with or without this change: the thread's own number says which. */
+static void count_wait(uint32_t change)
 {
-  __atomic_sub_fetch(&waiting, 1, __ATOMIC_SEQ_CST);
-  own_waits--;
-  if (__atomic_load_n(&watching, __ATOMIC_SEQ_CST))
-    hwi_os_wake_all(&waiting);
+  uint32_t seen = __atomic_load_n(&waiting, __ATOMIC_SEQ_CST), now = seen;
+  __atomic_store_n(&own_waits, own_waits + change, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  while (!__atomic_compare_exchange_n(&waiting, &now, now + change, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+    bool is_new_child = (now ^ seen) & ~(uint32_t)COUNT_OF_WAITING;
+    if (is_new_child && __atomic_load_n(&renewed_waits, __ATOMIC_RELAXED) == own_waits)
+      return;
+    seen = now;
+  }
+}
+
+static void count_child(void)
+{
+  uint32_t forks = (waiting | COUNT_OF_WAITING) + 1;
+  renewed_waits = own_waits;
+  waiting = forks | own_waits;
+  watching = own_watches;
 }
 
 bool hwi_lock_wait(struct hwi_lock *lock)
@@ -153,19 +172,21 @@ bool hwi_lock_wait(struct hwi_lock *lock)
   learn_tid();
   if (hwi_lock_try_take(lock))
     return true;
-  own_waits++;
-  __atomic_add_fetch(&waiting, 1, __ATOMIC_SEQ_CST);
+  count_wait(1);
   bool is_open = !hwi_lock_is_closed();
   if (is_open)
     hwi_lock_wait_always(lock);
-  stop_waiting();
+  count_wait((uint32_t)-1);
+  if (__atomic_load_n(&watching, __ATOMIC_SEQ_CST))
+    hwi_os_wake_all(&waiting);
   return is_open;
 }
 
+/* Returns false if none does; otherwise, what the word is. */
 static uint32_t others_waiting(void)
 {
   uint32_t all = __atomic_load_n(&waiting, __ATOMIC_SEQ_CST);
-  return all > own_waits ? all : 0;
+  return (all & COUNT_OF_WAITING) > own_waits ? all : 0;
 }
 
 static void wait_for_waiting(void)
@@ -245,8 +266,7 @@ static void renew_all(const struct hwi_lock_set *set)
   hwi_lock_words = (struct hwi_lock_words){0, tid};
   if (!closing)
     state = OPEN;
-  waiting = own_waits;
-  watching = own_watches;
+  count_child();
   hwi_os_release_signals(held);
 }
 

@@ -1,0 +1,144 @@
+/* test_lock_steps_x86_64.c - a signal handler forks at each instruction of a thread that waits for a lock, gets it and gives it
+ *
+ * Breaks if the child counts a thread that does not wait, or does not count one that does: its next fork would never end, or begin too
+ * soon.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../record/programs/stepping.h"
+
+#include "allocators/lock.h"
+
+enum { PATIENCE_S = 60, STEPS_OF_WAIT = 200 };
+
+static struct hwi_lock outer, inner;
+
+static struct hwi_lock *next_lock(const struct hwi_lock *lock)
+{
+  return lock == &outer ? &inner : NULL;
+}
+
+static const struct hwi_lock_set locks = {&outer, &inner, next_lock};
+
+static volatile bool is_held, may_give, has_forked;
+static volatile int steps, fork_at;
+static volatile pid_t forked;
+
+static void *hold(void *argument)
+{
+  hwi_lock_take_always(&inner);
+  is_held = true;
+  while (!may_give)
+    sched_yield();
+  hwi_lock_give(&inner);
+  is_held = false;
+  return argument;
+}
+
+static void let_give(void)
+{
+  may_give = true;
+  while (is_held)
+    sched_yield();
+}
+
+static pid_t fork_with_locks(void)
+{
+  bool has_outer = hwi_lock_before_fork(&locks, hwi_lock_is_mine(&inner));
+  pid_t child = fork();
+  if (!child)
+    alarm(PATIENCE_S);
+  hwi_lock_after_fork(&locks, !child);
+  if (has_outer)
+    hwi_lock_give(&outer);
+  return child;
+}
+
+static void on_step(int number)
+{
+  (void)number;
+  int step = ++steps;
+  if (has_forked || !is_stepping)
+    return;
+  if (!may_give && (step == fork_at || step == STEPS_OF_WAIT))
+    let_give();
+  if (step == fork_at) {
+    has_forked = true;
+    forked = fork_with_locks();
+  }
+}
+
+static bool wait_step_by_step(void)
+{
+  begin_stepping();
+  enum hwi_lock_result result = hwi_lock_enter(&inner);
+  hwi_lock_leave(&inner, result);
+  end_stepping();
+  return result == HWI_LOCK_TAKEN && inner.word == 0;
+}
+
+/* The lock is free, and the next fork ends. */
+static bool is_as_before(void)
+{
+  pid_t child = fork_with_locks();
+  if (!child)
+    _exit(inner.word != 0 || outer.word != 0);
+  int status;
+  return waitpid(child, &status, 0) == child && status == 0 && inner.word == 0 && outer.word == 0;
+}
+
+/* Returns whether there is such a step. */
+static bool fork_at_step(int step)
+{
+  pthread_t holder;
+  has_forked = may_give = false;
+  steps = 0;
+  fork_at = step;
+  assert_int_equal(pthread_create(&holder, NULL, hold, NULL), 0);
+  while (!is_held)
+    sched_yield();
+  bool is_right = wait_step_by_step() && is_as_before();
+  if (has_forked && !forked)
+    _exit(!is_right);
+  assert_int_equal(pthread_join(holder, NULL), 0);
+  if (!is_right)
+    fail_msg("the parent, after step %d", step);
+  int status = 0;
+  if (has_forked && (waitpid(forked, &status, 0) != forked || status != 0))
+    fail_msg("the child of step %d: status %#x", step, status);
+  return has_forked;
+}
+
+static void a_handler_forks_at_each_step(void **state)
+{
+  (void)state;
+#ifdef HW_SANITIZED_THREAD
+  skip(); /* it runs handlers later */
+#endif
+  struct sigaction action = {.sa_handler = on_step}, before;
+  sigaction(SIGTRAP, &action, &before);
+  int count = 0;
+  while (fork_at_step(count + 1))
+    count++;
+  sigaction(SIGTRAP, &before, NULL);
+  assert_true(count > STEPS_OF_WAIT);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_handler_forks_at_each_step),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
