@@ -37,6 +37,7 @@ cache=${HW_CROSS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/heapwright}
 HW_SYSROOT=$cache/$arch-$release
 build=build/$arch
 export HW_SYSROOT WINEPREFIX="$cache/wine" WINEDEBUG=-all # wine's own folder of settings stays as it is
+export G_SLICE=always-malloc # a child of a fork may wait for ever for the locks of GLib's slices, in which qemu-user 7.2 has its trees
 
 # As apt would install it into an empty system of that architecture, but only unpacked.
 libraries='libc6-dev linux-libc-dev libgcc-s1 libstdc++6 libdw-dev libelf-dev libzstd-dev zlib1g-dev liblzma-dev libsqlite3-dev
