@@ -40,7 +40,7 @@ HEAP_HEAD = """\
 """
 # In the order in which they need each other; of the first two lists, only what is needed.
 BASE = ["size_text.c"]
-PLATFORM = ["elf.c", "vdso.c", "os.c", "file.c", "dynamic.c", "threads.c", "loader.c", "heap.c"]
+PLATFORM = ["elf.c", "find_object.c", "vdso.c", "os.c", "file.c", "dynamic.c", "threads.c", "loader.c", "heap.c"]
 SHARED = ["message.c", "lock.c", "setting.c"]
 MALLOC = ["pass_on.c", "fork_heap.c", "process_heap/config_file.c", "process_heap/settings.c",
           "process_heap/statistics.c", "process_heap/thread_heaps.c",

@@ -36,11 +36,58 @@ def test_needs_libc_alone(recorder):
     assert needed == ["libc.so.6"]
 
 
-def test_lowest_glibc(recorder):
-    lines = [line for line in output_of("objdump", "-T", recorder).splitlines() if "*UND*" in line]
-    strong = [line for line in lines if not re.match(r"^[0-9a-f]+\s+w\s", line)]
-    versions = {tuple(map(int, version.split("."))) for line in strong for version in re.findall(r"GLIBC_([\d.]+)", line)}
+PRELOADED = ["record", "annotate", "heap", "tlsf", "ros"]
+
+
+@pytest.mark.parametrize("name", PRELOADED)
+def test_lowest_glibc(build, name):
+    """Those of weak references count: the loader of an older glibc does not start a program with such a library."""
+    needs = output_of("readelf", "-VW", build / f"lib/libheapwright-{name}.so")
+    versions = {tuple(map(int, version.split("."))) for version in re.findall(r"Name: GLIBC_([\d.]+)", needs)}
     assert versions and max(versions) <= LOWEST_GLIBC
+
+
+def frames(entry):
+    return tuple((frame["module"], frame["function"], frame.get("function_start"), frame.get("line")) for frame in entry["stack"])
+
+
+@pytest.fixture
+def older(build, tmp_path):
+    """older("record"): a library that does not find _dl_find_object, as with a glibc before 2.35."""
+
+    def path_of(name):
+        library = build / f"lib/libheapwright-{name}.so"
+        path, code = tmp_path / library.name, library.read_bytes()
+        path.write_bytes(code.replace(b"_dl_find_object\0", b"_dl_find_nobody\0"))
+        assert path.read_bytes() != code
+        return str(path)
+
+    return path_of
+
+
+PROGRAM = ["/usr/bin/python3", "-c", "import json, sqlite3; print(json.dumps(list(range(1000))))"]
+
+
+def test_older_glibc_records_the_same(preload, older):
+    fixed = {"PYTHONHASHSEED": "0"}
+    runs = [preload(PROGRAM, env=fixed), preload(PROGRAM, env={**fixed, "LD_PRELOAD": older("record")})]
+    assert (runs[1].process.stderr, runs[1].process.stdout) == ("", runs[0].process.stdout)
+    reports = [run.report_with("--top", "0", "--frames", "all") for run in runs]
+    counts = [sorted((str(frames(entry)), entry["calls"], entry["bytes"]) for entry in report["top"]) for report in reports]
+    assert len(counts[0]) > 100 and counts[0] == counts[1]
+
+
+@pytest.mark.parametrize("name", PRELOADED[1:])
+def test_older_glibc_runs_on_the_others(older, name):
+    alone, beside = (subprocess.run(PROGRAM, env=env, capture_output=True) for env in ({}, {"LD_PRELOAD": older(name)}))
+    assert (alone.returncode, alone.stdout, alone.stderr) == (beside.returncode, beside.stdout, beside.stderr)
+
+
+def test_older_glibc_shows_stacks_of_wrong_frees(compile_c, tmp_path, older):
+    source = tmp_path / "twice.c"
+    source.write_text("#include <stdlib.h>\nint main(void)\n{\n  void *volatile block = malloc(10);\n  free(block);\n  free(block);\n}\n")
+    done = subprocess.run([compile_c(source, "-fno-builtin")], env={"LD_PRELOAD": older("heap")}, capture_output=True, text=True)
+    assert done.returncode == 0 and "the block is free already" in done.stderr and "program+0x" in done.stderr
 
 
 def test_is_bound_at_load_time_without_text_relocations(recorder):

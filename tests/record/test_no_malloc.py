@@ -16,7 +16,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 # The functions of libc and the loader that the recorder calls. None of these can reach malloc: before you add one,
 # check its source. pthread_setspecific does for late keys, which the recorder refuses; no mutex function does.
 IMPORTS = {
-    "__errno_location", "getauxval", "dl_iterate_phdr", "_dl_find_object", "_r_debug", "_dl_debug_addr", "__init_libc", "gnu_get_libc_version",
+    "__errno_location", "getauxval", "dl_iterate_phdr", "_r_debug", "_dl_debug_addr", "__init_libc", "gnu_get_libc_version",
     "memcpy", "memmove", "memset", "memcmp", "memmem", "strlen", "strnlen", "strcmp", "strncmp", "strchr", "strrchr",
     "pthread_self", "pthread_key_create", "pthread_key_delete", "pthread_setspecific", "pthread_mutex_init", "pthread_mutex_trylock",
     "pthread_mutex_unlock",

@@ -15,6 +15,7 @@
 #include <unwind.h>
 
 #include "platform/linux/call.h"
+#include "platform/linux/find_object.h"
 #include "platform/os.h"
 
 enum {
@@ -268,17 +269,23 @@ void hwi_os_each_frame(bool (*each)(void *context, uintptr_t pc), void *context)
   _Unwind_Backtrace(see_frame, &frames);
 }
 
-/* libgcc's unwinder needs _dl_find_object of glibc 2.35, and would prevent the library from being loaded with an older
- * glibc. The linker replaces its calls by calls of the wrapper (--wrap); with an older glibc the unwinder finds no
- * frames. */
-int real_dl_find_object(void *address, struct dl_find_object *found) __asm__("__real__dl_find_object")
-    __attribute__((weak));
+/* The linker replaces the calls of _dl_find_object by libgcc's unwinder by calls of this (--wrap). With a glibc before 2.35, the unwinder
+ * of 32-bit Arm finds no frames. */
 int wrap_dl_find_object(void *address, struct dl_find_object *found) __asm__("__wrap__dl_find_object")
     __attribute__((used));
 
 int wrap_dl_find_object(void *address, struct dl_find_object *found)
 {
-  return real_dl_find_object ? real_dl_find_object(address, found) : -1;
+  hwi_find_object_fn *find = hwi_find_object();
+  struct hwi_os_module module;
+  if (find)
+    return find(address, found);
+  if (DLFO_STRUCT_HAS_EH_COUNT || !hwi_os_find_module((uintptr_t)address, &module) || !module.eh_frame_hdr)
+    return -1;
+  *found = (struct dl_find_object){.dlfo_map_start = (void *)module.start,
+                                   .dlfo_map_end = (void *)module.end,
+                                   .dlfo_eh_frame = (void *)module.eh_frame_hdr};
+  return 0;
 }
 
 void hwi_os_abort(void)

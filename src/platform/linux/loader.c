@@ -1,7 +1,7 @@
 /* loader.c - the loaded modules, from the data of glibc's or musl's dynamic loader
  *
  * _dl_find_object, _r_debug and musl's list of modules are read without any lock, so that a malloc inside the loader, or in a signal
- * handler that interrupts it, cannot deadlock. All are weak references. A glibc before 2.35 has no _dl_find_object;
+ * handler that interrupts it, cannot deadlock. A glibc before 2.35 has no _dl_find_object (find_object.h);
  * dl_iterate_phdr, which takes a recursive lock of the loader, is used instead. In a static program that function takes no
  * lock, or the same one.
  */
@@ -13,9 +13,9 @@
 #include <sys/auxv.h>
 
 #include "platform/arch.h"
+#include "platform/linux/find_object.h"
 #include "platform/os.h"
 
-#pragma weak _dl_find_object
 #pragma weak _r_debug
 
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
@@ -151,8 +151,9 @@ static bool find_in_loader(uintptr_t address, struct hwi_os_module *module)
   struct search search = {address, module};
   if (hwi_os_is_static()) /* a static program of glibc may load libraries, too */
     return is_in_static_program(address, module) || dl_iterate_phdr(covers, &search) == 1;
-  if (_dl_find_object)
-    return _dl_find_object((void *)address, &found) == 0 && from_loader(&found, module);
+  hwi_find_object_fn *find = hwi_find_object();
+  if (find)
+    return find((void *)address, &found) == 0 && from_loader(&found, module);
   return &_dl_debug_addr ? find_in_musls_list(address, module) : dl_iterate_phdr(covers, &search) == 1;
 }
 

@@ -11,10 +11,10 @@
 
 #include "base/base_name.h"
 #include "platform/linux/elf.h"
+#include "platform/linux/find_object.h"
 #include "platform/linux/modules.h"
 #include "platform/os.h"
 
-#pragma weak _dl_find_object
 #pragma weak _r_debug
 
 extern struct r_debug *_dl_debug_addr __attribute__((weak)); /* of musl */
@@ -31,8 +31,9 @@ static const struct link_map *module_at(uintptr_t address)
 {
   struct dl_find_object found;
   struct hwi_os_module module;
-  if (_dl_find_object)
-    return _dl_find_object((void *)address, &found) == 0 ? found.dlfo_link_map : NULL;
+  hwi_find_object_fn *find = hwi_find_object();
+  if (find)
+    return find((void *)address, &found) == 0 ? found.dlfo_link_map : NULL;
   if (!hwi_os_find_module(address, &module))
     return NULL;
   const struct link_map *map = first_module();
@@ -44,7 +45,7 @@ static const struct link_map *module_at(uintptr_t address)
 /* Returns this library's entry, in whichever namespace it was loaded. */
 static const struct link_map *own_module(void)
 {
-  if (_dl_find_object)
+  if (hwi_find_object())
     return module_at((uintptr_t)_DYNAMIC);
   const struct link_map *map = first_module();
   while (map && map->l_ld != _DYNAMIC)
