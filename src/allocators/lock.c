@@ -47,12 +47,12 @@ static bool is_real_time(void)
 /* The kernel passes a contended lock from one sleeping thread to the next, and while threads keep coming the queue
  * never becomes empty: this is thousands of times slower than trying again. So a thread without a real-time policy
  * tries again first. It does not overtake a more urgent thread: a lock that one waits for is never free. */
-static bool take_soon(struct hwi_lock *lock)
+static bool take_soon(struct hwi_lock *lock, bool even_if_closed)
 {
   enum { TRIES = 100 };
   if (is_real_time())
     return false;
-  for (int i = 0; i < TRIES; i++) {
+  for (int i = 0; i < TRIES && (even_if_closed || !hwi_lock_is_closed()); i++) {
     if (hwi_lock_try_take(lock))
       return true;
     hwi_os_yield();
@@ -66,11 +66,11 @@ static void learn_tid(void)
     hwi_lock_words = (struct hwi_lock_words){0, hwi_os_tid()};
 }
 
-/* Returns false if it takes longer than that, unless `most_ns` is 0. */
-static bool wait_for(struct hwi_lock *lock, uint64_t most_ns)
+/* The kernel gives it to this thread before all that come later. Returns false if it takes longer than that, unless `most_ns` is 0. */
+static bool wait_in_turn(struct hwi_lock *lock, uint64_t most_ns)
 {
   learn_tid();
-  if (hwi_lock_try_take(lock) || take_soon(lock))
+  if (hwi_lock_try_take(lock))
     return true;
   uint64_t begin_ns = most_ns ? hwi_os_coarse_ns() : 0;
   int error = hwi_os_wait_for_lock(&lock->word, most_ns);
@@ -89,7 +89,9 @@ static bool wait_for(struct hwi_lock *lock, uint64_t most_ns)
 
 void hwi_lock_wait_always(struct hwi_lock *lock)
 {
-  wait_for(lock, 0);
+  learn_tid();
+  if (!hwi_lock_try_take(lock) && !take_soon(lock, true))
+    wait_in_turn(lock, 0);
 }
 
 /* The kernel orders memory; these two operations show it to the compiler and the thread sanitizer. */
@@ -173,13 +175,15 @@ bool hwi_lock_wait(struct hwi_lock *lock)
   if (hwi_lock_try_take(lock))
     return true;
   count_wait(1);
-  bool is_open = !hwi_lock_is_closed();
-  if (is_open)
-    hwi_lock_wait_always(lock);
+  bool has_it = take_soon(lock, false);
+  if (!has_it && !hwi_lock_is_closed()) {
+    wait_in_turn(lock, 0);
+    has_it = true;
+  }
   count_wait((uint32_t)-1);
   if (__atomic_load_n(&watching, __ATOMIC_SEQ_CST))
     hwi_os_wake_all(&waiting);
-  return is_open;
+  return has_it;
 }
 
 /* Returns false if none does; otherwise, what the word is. */
@@ -219,11 +223,11 @@ static bool take_inner(const struct hwi_lock_set *set)
 {
   enum { MOST_NS = 10000000 };
   for (struct hwi_lock *lock = set->outer; (lock = set->next(lock)) != set->last;)
-    if (!wait_for(lock, MOST_NS)) {
+    if (!wait_in_turn(lock, MOST_NS)) {
       give_if_mine(set);
       return false;
     }
-  hwi_lock_take_always(set->last);
+  wait_in_turn(set->last, 0);
   return true;
 }
 
@@ -232,7 +236,7 @@ static void close_all(const struct hwi_lock_set *set)
   enum { PAUSE_NS = 1000000 };
   closing++;
   for (;;) {
-    hwi_lock_take_always(set->outer); /* first: another fork opens the locks when it ends */
+    wait_in_turn(set->outer, 0); /* first: another fork opens the locks when it ends */
     __atomic_store_n(&state, CLOSING, __ATOMIC_SEQ_CST);
     bool has_all = take_inner(set);
     if (has_all && !others_waiting()) {
