@@ -7,7 +7,7 @@
  * program, which has no .symtab, texts of these allocators are searched for.
  *
  * A static program with the recorder calls it instead of malloc, whichever malloc that is. Nothing is redirected there, so calls of an
- * allocator's functions by its own names are not seen, if malloc is another one: libc's.
+ * allocator's functions by names of its own are not seen, also if it is malloc. Whether there are such calls, the symbols do not show.
  */
 #define _GNU_SOURCE
 #include "symbols/program_allocator.h"
@@ -42,6 +42,19 @@ static bool has_recorder(Elf *elf)
   return false;
 }
 
+/* The recorder that is linked in leaves a program with a dynamic loader to the one that is preloaded. */
+static bool is_static(Elf *elf)
+{
+  size_t count = 0;
+  GElf_Phdr header;
+  if (elf_getphdrnum(elf, &count) != 0)
+    return false;
+  for (size_t i = 0; i < count && i <= INT_MAX; i++)
+    if (gelf_getphdr(elf, (int)i, &header) && header.p_type == PT_INTERP)
+      return false;
+  return true;
+}
+
 bool hwi_has_linked_recorder(const char *path)
 {
   struct hwi_elf_file file;
@@ -56,18 +69,21 @@ bool hwi_has_linked_recorder(const char *path)
 
 /* The recorder redirects the calls of an allocator that it knows completely (record/runtime/redirect.c), and notes in the trace
  * whether it could. What it needs is a function that only this allocator has, and one that frees. */
+#define OWN_API(owner, function) owner "'s own API (" function "; malloc is recorded)"
 static const struct mark {
   const char *function, *text;
-  const char *free; /* NULL: the recorder does not know this allocator */
-  bool is_jemalloc; /* it is known by its mallctl... functions, whose prefix may be any */
+  const char *own_api; /* instead of the text, if malloc reaches a recorder that is linked in */
+  const char *free;    /* NULL: the recorder does not know this allocator */
+  bool is_jemalloc;    /* it is known by its mallctl... functions, whose prefix may be any */
 } marks[] = {
-    {"je_malloc", "jemalloc (je_malloc)", "je_free", true},
-    {"_rjem_malloc", "jemalloc (_rjem_malloc)", "_rjem_free", true}, /* as Rust programs link it */
-    {"mi_malloc", "mimalloc (mi_malloc)", "mi_free", false},
-    {"tc_malloc", "tcmalloc (tc_malloc)", "tc_free", false},
-    {"rpmalloc", "rpmalloc (rpmalloc)", NULL, false},
-    {"scalable_malloc", "TBB's allocator (scalable_malloc)", NULL, false},
-    {"malloc", "its own malloc (not exported)", "free", true},
+    {"je_malloc", "jemalloc (je_malloc)", OWN_API("jemalloc", "je_malloc"), "je_free", true},
+    /* as Rust programs link it */
+    {"_rjem_malloc", "jemalloc (_rjem_malloc)", OWN_API("jemalloc", "_rjem_malloc"), "_rjem_free", true},
+    {"mi_malloc", "mimalloc (mi_malloc)", OWN_API("mimalloc", "mi_malloc"), "mi_free", false},
+    {"tc_malloc", "tcmalloc (tc_malloc)", OWN_API("tcmalloc", "tc_malloc"), "tc_free", false},
+    {"rpmalloc", "rpmalloc (rpmalloc)", OWN_API("rpmalloc", "rpmalloc"), NULL, false},
+    {"scalable_malloc", "TBB's allocator (scalable_malloc)", OWN_API("TBB", "scalable_malloc"), NULL, false},
+    {"malloc", "its own malloc (not exported)", NULL, "free", true},
 };
 enum { MARK_COUNT = sizeof marks / sizeof *marks, MALLOC = MARK_COUNT - 1 };
 
@@ -83,7 +99,7 @@ enum { TEXT_MARK_COUNT = sizeof text_marks / sizeof *text_marks };
 
 struct found {
   bool allocates[MARK_COUNT], frees[MARK_COUNT];
-  bool exports_malloc, is_jemalloc, has_symbols, has_recorder;
+  bool exports_malloc, is_jemalloc, has_symbols, has_recorder, is_static;
   GElf_Addr malloc_at, libcs_malloc_at; /* 0: none */
   const char *stripped;                 /* the text of what it contains */
 };
@@ -176,6 +192,7 @@ static struct found look_into(const struct hwi_symbol_module *module)
   bool is_same =
       module->build_id_bytes == 0 || hwi_elf_file_has_build_id(&file, module->build_id, module->build_id_bytes);
   found.has_recorder = is_same && has_recorder(file.elf);
+  found.is_static = is_static(file.elf);
   for (Elf_Scn *section = NULL; is_same && (section = elf_nextscn(file.elf, section));)
     look_into_section(&found, file.elf, section);
   bool knows_names = found.has_symbols || found.has_recorder; /* the recorder has such texts, too */
@@ -192,10 +209,20 @@ bool hwi_exports_malloc(const char *path)
   return found.exports_malloc && !found.has_recorder;
 }
 
-static bool is_left_to_recorder(const struct found *found, size_t i)
+/* The allocators that are not malloc, or of which malloc is not the only name. */
+static const char *not_seen_by_linked_recorder(const struct found *found)
 {
-  if (found->has_recorder)
-    return i == MALLOC || !found->malloc_at || found->malloc_at != found->libcs_malloc_at;
+  const bool is_libcs_malloc = found->malloc_at && found->malloc_at == found->libcs_malloc_at;
+  for (size_t i = 0; i < MALLOC; i++)
+    if (found->allocates[i])
+      return is_libcs_malloc ? marks[i].text : marks[i].own_api;
+  if (!found->is_jemalloc)
+    return NULL;
+  return is_libcs_malloc ? "jemalloc (with another prefix)" : OWN_API("jemalloc", "mallocx");
+}
+
+static bool is_redirected(const struct found *found, size_t i)
+{
   return found->frees[i] && (!marks[i].is_jemalloc || found->is_jemalloc);
 }
 
@@ -204,9 +231,11 @@ const char *hwi_static_allocator(const struct hwi_symbol_module *program)
   struct found found = look_into(program);
   if (found.stripped)
     return found.stripped;
+  if (found.has_recorder && found.is_static)
+    return not_seen_by_linked_recorder(&found);
   for (size_t i = 0; i < MARK_COUNT && !found.exports_malloc; i++) {
     if (found.allocates[i])
-      return is_left_to_recorder(&found, i) ? NULL : marks[i].text;
+      return is_redirected(&found, i) ? NULL : marks[i].text;
   }
   return NULL;
 }

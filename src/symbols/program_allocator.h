@@ -9,9 +9,9 @@
 /* Returns the name of the allocator that the file at `program->path` (absolute) has linked in, as in "has ... linked
  * in", if its calls do not reach the recorder. Returns NULL if there is no known one, the file cannot be read, or its
  * build-id is not the given one (`build_id_bytes` > 0). Returns NULL for an allocator that the recorder redirects, which
- * is detected when the program runs, as is an exported malloc; for a program that gets its allocator from a shared library; and
- * for one that has the recorder linked in, unless the allocator has names of its own in addition to libc's malloc. `bias` is not
- * used. The text is static. Thread-safe. */
+ * is detected when the program runs, as is an exported malloc; and for a program that gets its allocator from a shared library. Of a
+ * static program that has the recorder linked in, and whose malloc is the allocator's, the name is that of the allocator's other
+ * functions. `bias` is not used. The text is static. Thread-safe. */
 const char *hwi_static_allocator(const struct hwi_symbol_module *program);
 
 /* Returns what the user can do, as in "to record them, ...", for a text that hwi_static_allocator returned; NULL: nothing. */

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from linked_programs import file_of
+from linked_programs import Toolchain, file_of, notes_of
 from machine import INLINE_ATOMICS
 from waiting import wait_until
 
@@ -576,9 +576,9 @@ int main(void)
 
 
 @pytest.mark.parametrize("is_malloc", [False, True], ids=["beside", "as-malloc"])
-@pytest.mark.parametrize("name, says", [("je_", "jemalloc (je_malloc)"), ("mi_", "mimalloc (mi_malloc)")], ids=["je", "mi"])
-def test_an_allocator_by_its_own_names(folder, compiled, record, hw, kind, name, says, is_malloc):
-    """It is said that these calls are not recorded, unless malloc is this allocator, too: then the program may have no other calls."""
+@pytest.mark.parametrize("name, owner", [("je_", "jemalloc"), ("mi_", "mimalloc")], ids=["je", "mi"])
+def test_an_allocator_by_its_own_names(folder, compiled, record, hw, kind, name, owner, is_malloc):
+    """It is said that these calls are not recorded, and if malloc is this allocator, too, that malloc is."""
     if kind not in LINKED:
         pytest.skip("it is linked in")
     allocator, source = folder / f"{name}names.c", folder / f"on-{name}names.c"
@@ -587,8 +587,60 @@ def test_an_allocator_by_its_own_names(folder, compiled, record, hw, kind, name,
     recording = record([compiled(source, allocator, *["-DIS_MALLOC", "-Wl,-z,muldefs"] * is_malloc)])
     assert recording.process.returncode == 0
     assert 2026 in sizes_of(recording.report) and 1013 not in sizes_of(recording.report)
-    assert (f"has {says} linked in: its calls do not reach the recorder" in recording.process.stderr) == (not is_malloc)
-    assert (says in hw("report", recording.trace).stdout) == (not is_malloc)
+    check_unseen(recording, hw, own_api(owner, f"{name}malloc") if is_malloc else f"{owner} ({name}malloc)")
+
+
+def own_api(owner, function):
+    return f"{owner}'s own API ({function}; malloc is recorded)"
+
+
+def check_unseen(recording, hw, says):
+    """`record`, the report and JSON name this, and nothing else."""
+    assert recording.process.stderr.count("linked in") == recording.process.stderr.count(f"has {says} linked in: its calls do not reach the recorder") == 1
+    text = hw("report", recording.trace, env={**os.environ, "COLUMNS": "300"}).stdout
+    assert text.count("linked in") == text.count(f" has {says} linked in, whose calls do not reach the recorder.") == 1
+    assert notes_of(recording.report, "static allocator") == [says]
+
+
+ON_REAL_NAMES = """#include <stdlib.h>
+void *OTHER(size_t, int), FREE(void *, int);
+int main(void)
+{
+  void *volatile own = OTHER(1013, 0), *volatile block = malloc(2026);
+  FREE(own, 0);
+  free(block);
+  return 0;
+}
+"""
+
+
+@pytest.fixture
+def on_allocator(build, compile_c):
+    """on_allocator(function, free, *libraries): a static program with the recorder that calls malloc and these functions."""
+
+    def of(function, free, *libraries):
+        source = ON_REAL_NAMES.replace("OTHER", function).replace("FREE", free)
+        return compile_c(source, "-static", "-fno-builtin", *linked_with(build), *libraries, "-lm", "-lstdc++", "-pthread")
+
+    return of
+
+
+@pytest.mark.parametrize("library, function, free, says", [("libjemalloc.a", "mallocx", "dallocx", own_api("jemalloc", "mallocx"))], ids=["jemalloc"])
+def test_malloc_of_an_allocator_is_recorded(on_allocator, record, hw, library, function, free, says):
+    program = on_allocator(function, free, file_of(library))
+    recording = record([program])
+    assert recording.process.returncode == 0
+    assert 2026 in sizes_of(recording.report) and 1013 not in sizes_of(recording.report)
+    check_unseen(recording, hw, says)
+    subprocess.run(["strip", program], check=True)
+    stripped = record([program])
+    assert 2026 in sizes_of(stripped.report) and "linked in" not in stripped.process.stderr + hw("report", stripped.trace).stdout
+
+
+def test_jemalloc_with_a_prefix_of_its_own(on_allocator, record, hw, tmp_path):
+    recording = record([on_allocator("own_mallocx", "own_dallocx", Toolchain(tmp_path).prefixed("own_"))])
+    assert 2026 in sizes_of(recording.report) and 1013 not in sizes_of(recording.report)
+    check_unseen(recording, hw, "jemalloc (with another prefix)")
 
 
 GO = """package main
