@@ -110,14 +110,13 @@ static bool ends_with(const char *name, const char *suffix)
   return bytes >= of_suffix && strcmp(name + bytes - of_suffix, suffix) == 0;
 }
 
-/* glibc's malloc has two names; that of musl, until it is replaced, is a weak one of a local function. */
+/* glibc's malloc has further names, of which other allocators define __libc_malloc, too, but not __malloc; that of musl, until it is
+ * replaced, is a weak name of a local function. */
 static void look_for_libcs(struct found *found, const char *name, GElf_Addr at)
 {
   if (strcmp(name, "malloc") == 0)
     found->malloc_at = at;
-  else if (strcmp(name, "__libc_malloc") == 0 && !found->libcs_malloc_at)
-    found->libcs_malloc_at = at;
-  else if (strcmp(name, "default_malloc") == 0)
+  else if (strcmp(name, "__malloc") == 0 || strcmp(name, "default_malloc") == 0)
     found->libcs_malloc_at = at;
 }
 

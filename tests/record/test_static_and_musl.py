@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -49,7 +50,7 @@ def compiled(build, folder, kind):
     """compiled(source, *flags): the program, with the recorder if the kind has it linked in."""
 
     def of(source, *flags):
-        program = folder / f"{Path(source).stem}-{kind}{len(flags)}"
+        program = folder / f"{Path(source).stem}-{kind}{crc32(repr(flags).encode())}"
         if not program.exists():
             compile_kind(kind, program, source, *flags, *(linked_with(build) if kind in LINKED else []), "-pthread")
         return program
@@ -196,6 +197,9 @@ void *realloc(void *old, size_t size)
 #ifdef USABLE
 size_t malloc_usable_size(void *block) { return block ? USABLE : 0; }
 #endif
+#ifdef LIBCS_NAME /* which libcs have, and mimalloc and tcmalloc, too */
+void *__libc_malloc(size_t size) __attribute__((alias("malloc")));
+#endif
 """
 ON_ANOTHER = """#include <malloc.h>
 #include <stdlib.h>
@@ -227,7 +231,7 @@ int main(void)
 """
 
 
-@pytest.mark.parametrize("flags", [[], ["-DUSABLE=54321"]], ids=["", "usable"])
+@pytest.mark.parametrize("flags", [[], ["-DUSABLE=54321"], ["-DLIBCS_NAME"]], ids=["", "usable", "libc's name"])
 @pytest.mark.parametrize("initial", ["", "[0 ... BYTES - 1] = 3"], ids=["zeros", "initialized"])
 def test_another_malloc(folder, compiled, record, kind, initial, flags):
     """It has less than a program may use. A calloc that is made of it (on musl) gives zeros, also where the kernel would bring back the
@@ -558,6 +562,7 @@ void *NAMEmalloc(size_t bytes) { return room + (used += (bytes + 15) & ~15ul) - 
 void NAMEfree(void *block) { (void)block; }
 #ifdef IS_MALLOC
 void *malloc(size_t bytes) __attribute__((alias("NAMEmalloc")));
+void *__libc_malloc(size_t bytes) __attribute__((alias("NAMEmalloc"))); /* as mimalloc and tcmalloc */
 void free(void *block) __attribute__((alias("NAMEfree")));
 void *calloc(size_t count, size_t bytes) { return NAMEmalloc(count * bytes); }
 void *realloc(void *block, size_t bytes) { (void)block; return NAMEmalloc(bytes); }
@@ -625,8 +630,10 @@ def on_allocator(build, compile_c):
     return of
 
 
-@pytest.mark.parametrize("library, function, free, says", [("libjemalloc.a", "mallocx", "dallocx", own_api("jemalloc", "mallocx"))], ids=["jemalloc"])
+@pytest.mark.parametrize("library, function, free, says", [("libtcmalloc_minimal.a", "tc_malloc", "tc_free", own_api("tcmalloc", "tc_malloc")),
+                                                           ("libjemalloc.a", "mallocx", "dallocx", own_api("jemalloc", "mallocx"))], ids=["tcmalloc", "jemalloc"])
 def test_malloc_of_an_allocator_is_recorded(on_allocator, record, hw, library, function, free, says):
+    """Also if it defines __libc_malloc, as tcmalloc does. About a stripped program nothing is said."""
     program = on_allocator(function, free, file_of(library))
     recording = record([program])
     assert recording.process.returncode == 0

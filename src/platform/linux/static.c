@@ -58,9 +58,13 @@ bool hwi_os_is_static(void)
   return !getauxval(AT_BASE);
 }
 
-/* libc's own names, which no program defines; NULL: not linked. glibc's __libc_malloc is malloc itself. musl's is a small function of the
- * same object as malloc, so that the linker places one after the other. musl's malloc_usable_size needs __malloc_context. */
-extern char libc_malloc[] __asm__("__libc_malloc") __attribute__((weak));
+/* libc's own names; NULL: not linked. glibc's __malloc is malloc itself. Other allocators define __libc_malloc, too, so that musl's, with
+ * which __bump_lockptr comes, is not linked; then __bump_lockptr is fork's, and points to nothing. musl's __libc_malloc is a small
+ * function of the same object as malloc, so that the linker places one after the other. musl's malloc_usable_size needs
+ * __malloc_context. */
+extern char glibc_malloc[] __asm__("__malloc") __attribute__((weak));
+extern char musl_malloc[] __asm__("__libc_malloc") __attribute__((weak));
+extern volatile int *const musl_lock __asm__("__bump_lockptr") __attribute__((weak));
 extern char glibc_usable_size[] __asm__("__malloc_usable_size") __attribute__((weak));
 extern char musl_heap[] __asm__("__malloc_context") __attribute__((weak));
 
@@ -68,8 +72,10 @@ enum { NEXT_SECTION_BYTES = 64 };
 
 bool hwi_os_is_libcs_malloc(uintptr_t function)
 {
-  const uintptr_t libcs = (uintptr_t)libc_malloc;
-  return libcs && (function > libcs ? function - libcs : libcs - function) <= NEXT_SECTION_BYTES;
+  const uintptr_t glibcs = (uintptr_t)glibc_malloc, musls = (uintptr_t)musl_malloc;
+  if (!&musl_lock || !musl_lock)
+    return glibcs && function == glibcs;
+  return (function > musls ? function - musls : musls - function) <= NEXT_SECTION_BYTES;
 }
 
 bool hwi_os_may_be_libcs_usable_size(uintptr_t function)
