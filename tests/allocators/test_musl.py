@@ -1,12 +1,14 @@
-"""The libraries of the pool and of the heap in programs on musl: they load and do nothing, without a message."""
+"""The libraries of the pool and of the heap in programs on musl: they load and do nothing, without a message. The tool says so."""
 
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from allocators_library import PROGRAMS, ROOT
+from linked_programs import notes_of
 from machine import INLINE_ATOMICS
 
 pytestmark = pytest.mark.skipif(not shutil.which("musl-gcc"), reason="no musl-gcc here")
@@ -60,3 +62,19 @@ def test_child_of_run(musl, hw):
     assert (done.returncode, done.stdout) == (0, "done\n")
     said = [line for line in done.stderr.splitlines() if "HEAPWRIGHT_POOL_SIZE" not in line]  # of the shell
     assert said == []
+
+
+@pytest.mark.parametrize("name", ["tlsf", "heap"])
+def test_command_of_run_and_record(musl, hw, record, name):
+    """The trace of the shell, which is on glibc, names the library as its malloc; those of programs on musl do not."""
+    program = musl(PROGRAMS / "fork_in_handler.c")
+    says = f"heapwright: '{program}' is a program on musl, which this allocator does not serve: it runs on its own malloc\n"
+    done = hw("run", "-a", name, "--stats", "--", program, "forks")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", says)
+    alone = record([program, "forks"], "-a", name)
+    assert alone.process.returncode == 0 and alone.process.stderr.startswith(says)
+    assert notes_of(alone.report, "allocator") == [] and "malloc of" not in hw("report", alone.trace).stdout
+    child = record(["sh", "-c", f"{program} forks; true"], "-a", name)
+    assert child.process.returncode == 0 and "musl" not in child.process.stderr.replace(str(program), "")
+    report = child.report_with("--children")
+    assert [Path(note).name for note in notes_of(report, "allocator")] == [f"libheapwright-{name}.so"] and len(report["images"]) > 1

@@ -87,12 +87,22 @@ def test_an_allocator_that_is_none(hw):
         assert done.returncode == 125 and "there is no allocator 'nosuch'" in done.stderr and done.stdout == ""
 
 
-def test_a_static_program_is_told(bump, hw, tmp_path):
+@pytest.mark.parametrize("has_recorder", [False, True], ids=["plain", "with the recorder"])
+def test_a_static_program_is_told(bump, hw, build, record, tmp_path, has_recorder):
+    """What can be preloaded is about the loader; that the program can be recorded says nothing about it."""
     source, program = tmp_path / "static.c", tmp_path / "static"
-    source.write_text("int main(void) { return 6; }\n")
-    subprocess.run(["gcc", "-static", source, "-o", program], check=True)
+    source.write_text("#include <stdlib.h>\n#include <unistd.h>\nvoid *volatile block;\n"
+                      "int main(int count, char **words) { block = malloc(9); return count > 1 ? execvp(words[1], words + 1) : 6; }\n")
+    recorder = [f"-Wl,@{build}/lib/heapwright-record.options", build / "lib/libheapwright-record.a"] * has_recorder
+    subprocess.run(["gcc", "-static", source, *recorder, "-o", program], check=True)
+    says = f"heapwright: '{program}' is statically linked, so that nothing can be preloaded into it: it runs on its own malloc\n"
     done = hw("run", "-a", bump, program)
-    assert done.returncode == 6 and "it runs on its own malloc" in done.stderr
+    assert (done.returncode, done.stderr) == (6, says)
+    assert hw("run", "-a", bump, program, "sh", "-c", mapped(bump)).stdout == "no\n"
+    assert hw("run", "-a", bump, "--children", program, "sh", "-c", mapped(bump)).stdout == "yes\n"
+    process = record([program], "-a", str(bump)).process
+    assert process.returncode == 6 and process.stderr.startswith(says if has_recorder else says.split(":")[0])
+    assert process.stderr.count("is statically linked") == 1
 
 
 def test_record_on_an_allocator(counting, record, tmp_path, compile_c):

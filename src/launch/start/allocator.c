@@ -10,6 +10,7 @@
 
 #include "launch/start/conform.h"
 #include "launch/target/preload.h"
+#include "launch/target/program.h"
 #include "symbols/program_allocator.h"
 
 /* File names of well-known allocators where they are installed, newest first. */
@@ -108,4 +109,13 @@ int hwi_allocator_find(char **preload, const char *name, struct hwi_error *error
                        is_known ? "%s is not installed here; name the library's file"
                                 : "there is no allocator '%s'; name a library's file, for example ./%s.so",
                        name, name);
+}
+
+const char *hwi_allocator_obstacle(const char *preload, const struct hwi_program *program)
+{
+  if (program->is_static)
+    return "is statically linked, so that nothing can be preloaded into it";
+  if (program->is_on_musl && hwi_serves_only_glibc(preload))
+    return "is a program on musl, which this allocator does not serve";
+  return NULL;
 }

@@ -5,10 +5,9 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "base/own_allocators.h"
 
-/* heapwright's own allocators. */
-#define HWI_POOL_LIBRARY "libheapwright-tlsf.so"
-#define HWI_HEAP_LIBRARY "libheapwright-heap.so"
+struct hwi_program;
 
 /* The names that hwi_allocator_find knows, for help. */
 #define HWI_ALLOCATORS "tlsf, heap, jemalloc, tcmalloc, mimalloc, tbb, or a library's file"
@@ -23,6 +22,13 @@ int hwi_allocator_find(char **preload, const char *name, struct hwi_error *error
 /* Returns whether `preload` replaces libc's malloc. Returns true also if the program crashes with it, since the user
  * will see the crash. Returns false, with the reason in *error, if this cannot be tried. */
 bool hwi_allocator_is_loaded(const char *preload, struct hwi_error *error);
+
+/* Returns why `program`, which can be recorded, keeps its own malloc although `preload` is preloaded: a phrase such as "is statically
+ * linked". Returns NULL if no reason is known. */
+const char *hwi_allocator_obstacle(const char *preload, const struct hwi_program *program);
+
+/* The warning about it, for the command and the reason. */
+#define HWI_ON_OWN_MALLOC "'%s' %s: it runs on its own malloc"
 
 /* Finds the library that defines malloc when `preload` (NULL: nothing) is preloaded. *library is malloc'd. It is NULL,
  * without an error, if the program crashes with that library. */

@@ -121,10 +121,22 @@ static void check_options(const struct hwi_exec_options *options, const char *al
     options->warn("--stats is for tlsf and heap; %s ignores it", options->allocator);
 }
 
-/* If nothing can be preloaded into the command, the allocator may still serve the programs that it starts. */
-static bool is_served(const struct hwi_program *program, const struct hwi_exec_options *options)
+static void check_malloc(const struct hwi_exec_options *options, const char *allocator, const char *command,
+                         const struct hwi_program *program)
 {
-  return program->obstacle == HWI_OBSTACLE_NONE || (program->obstacle == HWI_OBSTACLE_STATIC && options->children);
+  const char *obstacle = hwi_allocator_obstacle(allocator, program);
+  if (!obstacle && program->obstacle != HWI_OBSTACLE_NONE)
+    obstacle = hwi_obstacle_text(program->obstacle);
+  if (obstacle)
+    options->warn(HWI_ON_OWN_MALLOC, command, obstacle);
+  else if (program->allocator)
+    options->warn("'%s' has %s linked in, and uses that", command, program->allocator);
+}
+
+/* If nothing can be preloaded into the command, the allocator may still serve the programs that it starts. */
+static bool is_preloaded(const struct hwi_program *program, const struct hwi_exec_options *options)
+{
+  return program->is_static ? options->children : program->obstacle == HWI_OBSTACLE_NONE;
 }
 
 int hwi_exec_command(const struct hwi_exec_options *options, char **command, struct hwi_error *error)
@@ -139,15 +151,12 @@ int hwi_exec_command(const struct hwi_exec_options *options, char **command, str
     status = missing_or_not_executable(program.os_error);
     goto out;
   }
-  if (program.obstacle != HWI_OBSTACLE_NONE)
-    options->warn("'%s' %s: it runs on its own malloc", command[0], hwi_obstacle_text(program.obstacle));
-  else if (program.allocator)
-    options->warn("'%s' has %s linked in, and uses that", command[0], program.allocator);
   if (hwi_allocator_find(&allocator, options->allocator, error) != 0)
     goto out;
+  check_malloc(options, allocator, command[0], &program);
   check_options(options, allocator);
   if (check_variables(options, allocator, error) == 0 && set_variables(options, allocator, error) == 0 &&
-      (!is_served(&program, options) || set_preload(allocator, options->children, error) == 0))
+      (!is_preloaded(&program, options) || set_preload(allocator, options->children, error) == 0))
     status = become(program.path, command, error);
 out:
   hwi_program_release(&program);

@@ -73,15 +73,27 @@ static int add_library(struct launch *launch, char *path)
   return launch->libraries ? 0 : -1;
 }
 
+static int add_allocator(struct launch *launch, const char *command)
+{
+  const struct hwi_launch_options *options = launch->options;
+  char *path = NULL;
+  if (hwi_allocator_find(&path, options->allocator, &launch->result->error) < 0)
+    return -1;
+  const char *obstacle = hwi_allocator_obstacle(path, &launch->program);
+  if (obstacle && launch->program.obstacle == HWI_OBSTACLE_NONE) /* others have a message already */
+    options->warn(HWI_ON_OWN_MALLOC, command, obstacle);
+  return add_library(launch, path);
+}
+
 /* The recorder comes before the allocator, so that it records it. */
-static int find_libraries(struct launch *launch)
+static int find_libraries(struct launch *launch, const char *command)
 {
   const struct hwi_launch_options *options = launch->options;
   struct hwi_error *error = &launch->result->error;
   char *path = NULL;
   if (hwi_preload_find_recorder(&launch->libraries, error) < 0)
     return -1;
-  if (options->allocator && (hwi_allocator_find(&path, options->allocator, error) < 0 || add_library(launch, path) < 0))
+  if (options->allocator && add_allocator(launch, command) < 0)
     return -1;
   if (options->ros && (hwi_preload_find(&path, HWI_ROS_NAME, error) < 0 || add_library(launch, path) < 0))
     return -1;
@@ -110,7 +122,7 @@ static int find_recorder(struct launch *launch, const char *command)
     return 0;
   if (launch->program.allocator && !launch->options->quiet)
     warn_of_allocator(launch, command);
-  if (find_libraries(launch) < 0)
+  if (find_libraries(launch, command) < 0)
     return fail(launch, HWI_LAUNCH_FAILED);
   if (getrandom(launch->run_id, sizeof launch->run_id, 0) != (ssize_t)sizeof launch->run_id) {
     hwi_error_set(&launch->result->error, HW_ERR_IO, "cannot make an ID for the run: %s", strerror(errno));

@@ -84,23 +84,28 @@ static bool read_loader(int fd, const ElfW(Ehdr) *elf, char loader[PATH_MAX])
   return true;
 }
 
+static bool is_musls_loader(const char *path)
+{
+  static const char beginning[] = "ld-musl";
+  return strncmp(hwi_base_name(path), beginning, sizeof beginning - 1) == 0;
+}
+
 /* The dynamic loader itself has no loader, but it runs a program that is named to it, with LD_PRELOAD. */
 static bool is_loader(const char *path)
 {
-  const char *name = hwi_base_name(path);
-  return strncmp(name, "ld-linux", strlen("ld-linux")) == 0 || strncmp(name, "ld-musl", strlen("ld-musl")) == 0;
+  return strncmp(hwi_base_name(path), "ld-linux", strlen("ld-linux")) == 0 || is_musls_loader(path);
 }
 
-static enum hwi_obstacle judge_malloc(int fd, bool is_static)
+static enum hwi_obstacle judge_malloc(int fd, const struct hwi_program *program)
 {
   char path[HWI_OS_LINK_PATH_BYTES];
   hwi_os_fd_path(path, fd);
-  if (is_static)
+  if (program->is_static)
     return hwi_has_linked_recorder(path) ? HWI_OBSTACLE_NONE : HWI_OBSTACLE_STATIC;
   return hwi_has_sanitizer(path) ? HWI_OBSTACLE_SANITIZER : HWI_OBSTACLE_NONE;
 }
 
-static enum hwi_obstacle judge_elf(int fd, const char *path, const uint8_t *head)
+static enum hwi_obstacle judge_elf(struct hwi_program *program, int fd, const char *path, const uint8_t *head)
 {
   ElfW(Ehdr) elf;
   char loader[PATH_MAX];
@@ -116,14 +121,16 @@ static enum hwi_obstacle judge_elf(int fd, const char *path, const uint8_t *head
     return HWI_OBSTACLE_MACHINE;
   if (!read_loader(fd, &elf, loader))
     return HWI_OBSTACLE_NONE; /* execve will refuse it */
+  program->is_on_musl = is_musls_loader(*loader ? loader : path);
   if (!*loader && is_loader(path))
     return HWI_OBSTACLE_NONE;
-  return judge_malloc(fd, !*loader);
+  program->is_static = !*loader;
+  return judge_malloc(fd, program);
 }
 
 /* Reads the file's beginning, ended by 0, and judges it if it is an ELF file. Returns false if it is not, or cannot be
  * read. */
-static bool judge_file(const char *path, char head[HEAD_BYTES + 1], enum hwi_obstacle *obstacle)
+static bool judge_file(struct hwi_program *program, const char *path, char head[HEAD_BYTES + 1])
 {
   head[0] = 0;
   int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -133,7 +140,7 @@ static bool judge_file(const char *path, char head[HEAD_BYTES + 1], enum hwi_obs
   head[got > 0 ? got : 0] = 0;
   bool is_elf = got >= (ssize_t)sizeof(Elf64_Ehdr) && memcmp(head, ELFMAG, SELFMAG) == 0;
   if (is_elf)
-    *obstacle = judge_elf(fd, path, (const uint8_t *)head);
+    program->obstacle = judge_elf(program, fd, path, (const uint8_t *)head);
   close(fd);
   return is_elf;
 }
@@ -141,9 +148,9 @@ static bool judge_file(const char *path, char head[HEAD_BYTES + 1], enum hwi_obs
 enum hwi_obstacle hwi_program_obstacle(const char *path)
 {
   char head[HEAD_BYTES + 1];
-  enum hwi_obstacle obstacle = HWI_OBSTACLE_NONE;
-  judge_file(path, head, &obstacle);
-  return obstacle;
+  struct hwi_program program = {0};
+  judge_file(&program, path, head);
+  return program.obstacle;
 }
 
 /* Returns the interpreter that the first line names, or NULL. The result points into `head`. */
@@ -170,7 +177,7 @@ static void judge(struct hwi_program *program)
   char head[HEAD_BYTES + 1];
   char script[PATH_MAX];
   for (int i = 0; i < SCRIPTS_MAX; i++) {
-    bool is_elf = judge_file(path, head, &program->obstacle); /* executable but not readable: it may work */
+    bool is_elf = judge_file(program, path, head); /* executable but not readable: it may work */
     if (is_elf && program->obstacle == HWI_OBSTACLE_NONE)
       program->allocator = allocator_of(path);
     const char *next = is_elf ? NULL : interpreter(head);

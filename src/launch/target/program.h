@@ -19,6 +19,7 @@ struct hwi_program {
   char *path;                 /* malloc'd; NULL: not found */
   int os_error;               /* the error that execve would set; 0: none is known */
   enum hwi_obstacle obstacle; /* of the program; for a script, of its interpreter */
+  bool is_static, is_on_musl; /* that one; not known if it is for another CPU or gains privileges */
   const char *allocator;      /* linked into that one, not seen by the recorder: see hwi_static_allocator; or NULL */
 };
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/base_name.h"
+#include "base/own_allocators.h"
 #include "platform/os.h"
 #include "record/runtime/real.h"
 #include "record/runtime/redirected.h"
@@ -48,6 +49,7 @@ void hwi_foreign_find(void (*found)(enum hw_note note, const char *module))
   if (path)
     found(HW_NOTE_OWN_MALLOC, path);
   const void *next = hwi_os_symbol_after(HW_SYMBOL_MALLOC);
-  if (*module_path(next) && !hwi_os_is_of_libc((uintptr_t)next))
-    found(HW_NOTE_ALLOCATOR, module_path(next));
+  path = module_path(next);
+  if (*path && !hwi_os_is_of_libc((uintptr_t)next) && (hwi_os_libc_is_glibc() || !hwi_serves_only_glibc(path)))
+    found(HW_NOTE_ALLOCATOR, path);
 }
