@@ -117,6 +117,13 @@ static void read_names(const struct hwi_module_file *file, struct hwi_elf_names 
   hwi_elf_names_finish(names);
 }
 
+/* Returns the file with the module's code. If there is none at its path, a debug directory may have a copy of it, which looks like
+ * a debug file; one without code has neither unwind tables nor packed symbols. */
+static const struct hwi_elf_file *with_code(const struct hwi_module_file *file)
+{
+  return file->own.elf ? &file->own : &file->debug;
+}
+
 /* Returns the file with the debug information, or NULL. */
 static const struct hwi_elf_file *with_debug_info(const struct hwi_module_file *file)
 {
@@ -175,9 +182,9 @@ void hwi_module_file_open(struct hwi_module_file *file, const struct hwi_symbol_
                           const struct hwi_debug_dirs *dirs)
 {
   find_files(file, module, dirs);
-  const struct hwi_elf_file *with = with_debug_info(file);
-  if (file->own.elf && !hwi_elf_file_section(&file->own, ".symtab"))
-    hwi_elf_file_open_packed(&file->packed, &file->own);
+  const struct hwi_elf_file *with = with_debug_info(file), *code = with_code(file);
+  if (code->elf && !hwi_elf_file_section(code, ".symtab"))
+    hwi_elf_file_open_packed(&file->packed, code);
   if (with)
     open_dwarf(file, with);
   read_names(file, &file->names, HWI_ELF_FUNCTIONS);
@@ -203,10 +210,11 @@ const struct hwi_elf_file *hwi_module_file_with_dwarf(const struct hwi_module_fi
 
 uint64_t hwi_module_file_function_start(struct hwi_module_file *file, uint64_t address)
 {
-  if (!file->own.elf)
+  const struct hwi_elf_file *code = with_code(file);
+  if (!code->elf)
     return 0;
   if (!file->has_starts)
-    hwi_unwind_starts_open(&file->starts, file->own.elf);
+    hwi_unwind_starts_open(&file->starts, code->elf);
   file->has_starts = true;
   return hwi_unwind_starts_find(&file->starts, address);
 }

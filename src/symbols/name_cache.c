@@ -25,7 +25,7 @@
 
 static const uint8_t MAGIC[HWI_CACHE_MAGIC_BYTES] = {0x89, 'H', 'W', 'N', '\r', '\n', 0x1a, '\n'};
 enum {
-  VERSION = 1, /* also to be raised if the same program version shows names in another way */
+  VERSION = 2, /* also to be raised if the same program version shows names in another way */
   PROGRAM_BYTES = 24,
   LEVEL = 1,
   MOST_PLAIN_BYTES = 1 << 27,

@@ -61,6 +61,22 @@ def test_by_function(hw, stripped):
     assert f"?? bare+0x{starts['grab']:x}  " in text and "(stripped)" in text
 
 
+@pytest.mark.parametrize("place", ["root", "kept"])
+def test_by_function_where_the_program_is_not_at_its_path(hw, stripped, build, tmp_path, place):
+    """A report on another machine, by the root of this one or by kept files, has the same rows as one here."""
+    trace, _starts = stripped
+    bare = tmp_path / "bare"
+    shutil.copy(trace.with_name("bare"), bare)
+    moved = tmp_path / "moved.hwt"
+    keep = ["--keep-files"] if place == "kept" else []
+    subprocess.run([build / "bin" / "heapwright", "record", "-q", *keep, "-o", moved, "--", bare], check=True)
+    here = document(hw, moved, "--by", "function")["by_function"]
+    root = tmp_path / "root"
+    (root / str(tmp_path)[1:]).mkdir(parents=True)
+    bare.rename(root / str(bare)[1:])
+    assert document(hw, moved, "--by", "function", *(["--debug-dir", root] if place == "root" else []))["by_function"] == here
+
+
 def test_tree(hw, stripped):
     trace, starts = stripped
     nodes = document(hw, trace, "--tree")["tree"]["nodes"]

@@ -261,6 +261,37 @@ static void a_debug_file_is_enough(void **state)
   hwi_symbols_destroy(symbols);
 }
 
+/* The stripped program is not at its path. Its copy in a debug directory has the unwind tables and packed symbols; a debug file made
+ * of it has neither. */
+static void a_copy_of_the_program_distinguishes_its_functions(void **state)
+{
+  (void)state;
+  build("-Wl,--build-id=sha1");
+  uint8_t build_id[PROGRAM_BUILD_ID_BYTES];
+  read_build_id("prog", build_id);
+  shell("cp prog mini && xz -f mini && strip prog && objcopy --add-section .gnu_debugdata=mini.xz prog packed");
+  shell("for d in copy packed_copy debug; do rm -rf $d; mkdir $d; done");
+  shell("cp prog copy && mv packed packed_copy/prog && objcopy --only-keep-debug prog debug/prog.debug");
+  const struct hwi_symbol_module module = {
+      .path = in_dir("prog"), .build_id = build_id, .build_id_bytes = PROGRAM_BUILD_ID_BYTES};
+  struct hwi_symbol found[4];
+  const char *const dirs[] = {NULL, "copy", "packed_copy", "debug"};
+  for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
+    struct hwi_symbols *symbols = new_symbols(dirs[i] ? in_dir(dirs[i]) : NULL);
+    const struct hwi_symbol *frames;
+    assert_int_equal(hwi_symbols_find(symbols, &module, program_addresses[AT_HIDDEN], true, &frames), 1);
+    found[i] = frames[0];
+    if (frames[0].function)
+      assert_string_equal(frames[0].function, "(anonymous namespace)::hidden()");
+    hwi_symbols_destroy(symbols);
+    shell("rm -f prog");
+  }
+  assert_true(found[0].start != 0 && found[0].start < program_addresses[AT_HIDDEN]);
+  assert_int_equal(found[1].start, found[0].start);
+  assert_non_null(found[2].function);
+  assert_true(!found[3].function && found[3].start == 0);
+}
+
 static void a_debug_file_is_found_by_debuglink(void **state)
 {
   (void)state;
@@ -446,6 +477,7 @@ int main(void)
       cmocka_unit_test(a_stripped_file_keeps_its_exported_names),
       cmocka_unit_test(a_debug_file_is_found_by_build_id),
       cmocka_unit_test(a_debug_file_is_enough),
+      cmocka_unit_test(a_copy_of_the_program_distinguishes_its_functions),
       cmocka_unit_test(a_debug_file_is_found_by_debuglink),
       cmocka_unit_test(packed_symbols_are_read),
       cmocka_unit_test(an_alternate_file_is_read),
