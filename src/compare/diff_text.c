@@ -281,7 +281,10 @@ static int print_missing_names(struct printer *printer, int side, struct hwi_err
                       missing.count > 2 ? "s" : "");
     hwi_line_printf(printer->line, " (%s): stacks through it can only be matched by module. ",
                     hwi_symbol_reason_text(missing.reasons[missing.first]));
-    hwi_line_puts(printer->line, "record --keep-files keeps them; a copy of the file can be named by --debug-dir.");
+    hwi_line_puts(printer->line,
+                  profile->modules[missing.first].build_id_bytes
+                      ? "record --keep-files keeps them; a copy of the file can be named by --debug-dir."
+                      : "report --keep-names keeps them; copies of files need a build-id (-Wl,--build-id).");
     end_wrapped(printer, HWI_ALARM);
     hwi_text_blank(&printer->texts[HWI_NEW]);
   }

@@ -20,7 +20,8 @@ int hwi_missing_names_init(struct hwi_missing_names *missing, const struct hwi_n
     const struct hwi_symbol *symbol;
     hwi_named_frames_find(frames, i, &symbol);
     asked[module] = true;
-    if (symbol->reason != HWI_SYMBOL_CHANGED && symbol->reason != HWI_SYMBOL_NO_FILE)
+    if (symbol->reason != HWI_SYMBOL_CHANGED && symbol->reason != HWI_SYMBOL_NO_FILE &&
+        symbol->reason != HWI_SYMBOL_NO_BUILD_ID)
       continue;
     missing->reasons[module] = symbol->reason;
     missing->first = missing->count++ == 0 ? module : missing->first;

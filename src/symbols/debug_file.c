@@ -9,7 +9,7 @@
 #include "base/base_name.h"
 #include "symbols/paths.h"
 
-enum { SHORTEST_BUILD_ID = 2, LONGEST_BUILD_ID = 64 };
+enum { SHORTEST_BUILD_ID = 2, LONGEST_BUILD_ID = 64, NAMED_PLACES = 3 };
 
 /* Returns the part of the path after DIR/.build-id, "/12/3456.debug"; the caller frees it. */
 static char *build_id_name(const uint8_t *build_id, size_t bytes)
@@ -66,15 +66,39 @@ bool hwi_debug_file_by_build_id(struct hwi_elf_file *file, const struct hwi_debu
   return found;
 }
 
+/* Returns where a directory may have a module's file: at its path, by its name, and by its name as a debug file. The caller frees it. */
+static char *named_path(const char *dir, const char *module_path, int place)
+{
+  const char *name = place == 0 ? module_path : hwi_base_name(module_path);
+  return hwi_path_concat(dir, "/", name, place == NAMED_PLACES - 1 ? ".debug" : "", NULL);
+}
+
 bool hwi_debug_file_by_name(struct hwi_elf_file *file, const struct hwi_debug_dirs *dirs, const char *module_path,
                             const uint8_t *build_id, size_t bytes)
 {
-  const char *name = hwi_base_name(module_path);
   bool found = false;
   for (size_t i = 0; !found && i < dirs->count; i++)
-    found = open_checked(file, hwi_path_concat(dirs->dirs[i], "/", module_path, NULL), build_id, bytes) ||
-            open_checked(file, hwi_path_concat(dirs->dirs[i], "/", name, NULL), build_id, bytes) ||
-            open_checked(file, hwi_path_concat(dirs->dirs[i], "/", name, ".debug", NULL), build_id, bytes);
+    for (int place = 0; !found && place < NAMED_PLACES; place++)
+      found = open_checked(file, named_path(dirs->dirs[i], module_path, place), build_id, bytes);
+  return found;
+}
+
+static bool is_elf(char *path)
+{
+  struct hwi_elf_file file;
+  bool opened = path && hwi_elf_file_open(&file, path) == HWI_SYMBOL_OK;
+  free(path);
+  if (opened)
+    hwi_elf_file_close(&file);
+  return opened;
+}
+
+bool hwi_debug_file_is_named(const struct hwi_debug_dirs *dirs, const char *module_path)
+{
+  bool found = false;
+  for (size_t i = 0; !found && i < dirs->count; i++)
+    for (int place = 0; !found && place < NAMED_PLACES; place++)
+      found = is_elf(named_path(dirs->dirs[i], module_path, place));
   return found;
 }
 

@@ -39,4 +39,7 @@ bool hwi_debug_file_by_link(struct hwi_elf_file *file, const struct hwi_debug_di
 bool hwi_debug_file_alternate(struct hwi_elf_file *file, const struct hwi_debug_dirs *dirs,
                               const struct hwi_elf_file *of);
 
+/* Returns whether a directory has an ELF file with the module's path or name, whatever its build-id. */
+bool hwi_debug_file_is_named(const struct hwi_debug_dirs *dirs, const char *module_path);
+
 #endif

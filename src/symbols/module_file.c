@@ -175,6 +175,9 @@ static void find_files(struct hwi_module_file *file, const struct hwi_symbol_mod
     hwi_debug_file_alternate(&file->alternate, dirs, with);
   if (file->debug.elf)
     file->reason = HWI_SYMBOL_STRIPPED;
+  else if (file->reason == HWI_SYMBOL_NO_FILE && module->path && !has_build_id(module) &&
+           hwi_debug_file_is_named(dirs, module->path))
+    file->reason = HWI_SYMBOL_NO_BUILD_ID;
   file->mark = mark_of(file);
 }
 

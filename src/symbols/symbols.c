@@ -497,6 +497,8 @@ const char *hwi_symbol_reason_text(enum hwi_symbol_reason reason)
     return "file changed since";
   case HWI_SYMBOL_NO_FILE:
     return "no file";
+  case HWI_SYMBOL_NO_BUILD_ID:
+    return "no build-id";
   case HWI_SYMBOL_NOT_ELF:
     return "no ELF file";
   case HWI_SYMBOL_NO_MODULE:

@@ -15,15 +15,16 @@
 
 /* Why a frame has no name, or a name but no line. */
 enum hwi_symbol_reason {
-  HWI_SYMBOL_OK = 0,    /* function, file and line are known */
-  HWI_SYMBOL_NO_LINES,  /* the function is known from a symbol table; there is no debug information */
-  HWI_SYMBOL_STRIPPED,  /* the file has no symbol for the address */
-  HWI_SYMBOL_CHANGED,   /* the file is not the recorded one: build-ids differ */
-  HWI_SYMBOL_NO_FILE,   /* the file cannot be opened */
-  HWI_SYMBOL_NOT_ELF,   /* the file is not a (usable) ELF file */
-  HWI_SYMBOL_NO_MODULE, /* no module covered the address: generated code (JIT) or garbage */
-  HWI_SYMBOL_NO_MEMORY, /* there was no memory for the look-up */
-  HWI_SYMBOL_DATA,      /* it is no code: a type, a member or a variable */
+  HWI_SYMBOL_OK = 0,      /* function, file and line are known */
+  HWI_SYMBOL_NO_LINES,    /* the function is known from a symbol table; there is no debug information */
+  HWI_SYMBOL_STRIPPED,    /* the file has no symbol for the address */
+  HWI_SYMBOL_CHANGED,     /* the file is not the recorded one: build-ids differ */
+  HWI_SYMBOL_NO_FILE,     /* the file cannot be opened */
+  HWI_SYMBOL_NO_BUILD_ID, /* the same; a debug directory has a file of its name, which cannot be verified */
+  HWI_SYMBOL_NOT_ELF,     /* the file is not a (usable) ELF file */
+  HWI_SYMBOL_NO_MODULE,   /* no module covered the address: generated code (JIT) or garbage */
+  HWI_SYMBOL_NO_MEMORY,   /* there was no memory for the look-up */
+  HWI_SYMBOL_DATA,        /* it is no code: a type, a member or a variable */
 };
 
 struct hwi_symbol {

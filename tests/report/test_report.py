@@ -458,6 +458,27 @@ def test_stripped_copy_below_the_root_hides_no_debug_file(hw, split, tmp_path):
     assert names_line(document(hw, trace, "--debug-dir", root))
 
 
+def test_file_without_a_build_id_below_the_root_is_not_used(hw, record, compile_c, tmp_path):
+    """It may be of another build. The report says so, and what helps; check knows that a filter may miss it."""
+    source = "#include <stdlib.h>\n__attribute__((noinline)) void *part(void) { return malloc(7); }\n"
+    source += "int main(void) { void *volatile block = part(); free(block); return 0; }\n"
+    program = compile_c(source, "-Wl,--build-id=none")
+    trace = record([program]).trace
+    root = tmp_path / "root"
+    (root / str(program)[1:]).parent.mkdir(parents=True)
+    program.rename(root / str(program)[1:])
+    reasons = {frame["reason"] for stack in document(hw, trace, "--debug-dir", root)["top"] for frame in stack["stack"]
+               if frame["module"] == str(program)}
+    assert reasons == {"no build-id"}
+    text = " ".join(hw("report", "--debug-dir", root, trace).stdout.split())
+    assert "no build-id" in text and "report --keep-names where the program ran, or link it with -Wl,--build-id" in text
+    assert "no build-id" not in hw("report", trace).stdout
+    checked = hw("check", trace, "--debug-dir", root, "--max", "calls(func=part)=0")
+    assert "names are missing" in checked.stdout and checked.returncode == 2
+    compared = " ".join(hw("diff", "--debug-dir", root, trace, trace).stdout.split())
+    assert "report --keep-names" in compared and "--keep-files" not in compared
+
+
 def test_debug_dir_that_is_not_there(hw, trace, tmp_path):
     assert "absent" in trouble(hw, "--debug-dir", tmp_path / "absent", trace)
 

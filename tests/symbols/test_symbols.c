@@ -379,6 +379,22 @@ static void a_replaced_file_needs_a_build_id(void **state)
   hwi_symbols_destroy(symbols);
 }
 
+/* A file in a debug directory without a build-id may be of another build. */
+static void a_copy_without_a_build_id_is_not_used(void **state)
+{
+  (void)state;
+  build("-g -Wl,--build-id=none");
+  shell("rm -rf root && mkdir -p 'root%s' named empty_root", program_dir);
+  check_whole(in_dir("root"));
+  shell("cp prog named/prog && mv prog 'root%s'", program_dir);
+  check_only_reason(in_dir("prog"), in_dir("root"), HWI_SYMBOL_NO_BUILD_ID);
+  check_only_reason(in_dir("prog"), in_dir("named"), HWI_SYMBOL_NO_BUILD_ID);
+  check_only_reason(in_dir("prog"), in_dir("empty_root"), HWI_SYMBOL_NO_FILE);
+  check_only_reason(in_dir("prog"), NULL, HWI_SYMBOL_NO_FILE);
+  check_only_reason("", in_dir("root"), HWI_SYMBOL_NO_FILE);
+  check_only_reason(NULL, in_dir("root"), HWI_SYMBOL_NO_FILE);
+}
+
 static void what_cannot_be_opened_has_a_reason(void **state)
 {
   (void)state;
@@ -483,6 +499,7 @@ int main(void)
       cmocka_unit_test(an_alternate_file_is_read),
       cmocka_unit_test(another_build_is_not_used),
       cmocka_unit_test(a_replaced_file_needs_a_build_id),
+      cmocka_unit_test(a_copy_without_a_build_id_is_not_used),
       cmocka_unit_test(what_cannot_be_opened_has_a_reason),
       cmocka_unit_test(a_fifo_in_place_of_a_split_file_does_not_block),
       cmocka_unit_test(answers_and_strings_are_kept),

@@ -129,6 +129,7 @@ static void print_frame(struct hwi_text_frames *printer, const struct hwi_fold_l
   }
   printer->printed++;
   printer->stripped += !frame->symbol->function && frame->symbol->reason == HWI_SYMBOL_STRIPPED;
+  printer->unverified += frame->symbol->reason == HWI_SYMBOL_NO_BUILD_ID;
   add_function(line, printer, shown, columns->function);
   at += columns->function + GAP_CELLS;
   if (columns->place > 0) {
@@ -292,9 +293,14 @@ int hwi_text_frames_print(struct hwi_text_frames *printer, uint32_t stack, struc
 
 void hwi_text_frames_hint(struct hwi_text_frames *printer)
 {
-  const char *hint = hwi_style_hint(
-      printer->text->style, "most of these frames are stripped; names: debug packages (-dbgsym), or --debug-dir DIR");
-  if (*hint == '\0' || printer->stripped <= printer->printed / 2)
+  const char *hint = "";
+  if (printer->unverified > 0)
+    hint = "without a build-id, the file found for these frames may be of another build: it is not used; names: report "
+           "--keep-names where the program ran, or link it with -Wl,--build-id";
+  else if (printer->stripped > printer->printed / 2)
+    hint = "most of these frames are stripped; names: debug packages (-dbgsym), or --debug-dir DIR";
+  hint = hwi_style_hint(printer->text->style, hint);
+  if (*hint == '\0')
     return;
   hwi_line_printf(&printer->text->line, "      %s", hint);
   hwi_text_end_wrapped(printer->text, HWI_FRAMES_INDENT, HWI_DIM);

@@ -22,6 +22,7 @@ struct hwi_text_frames {
   struct hwi_frame_columns columns;
   bool hint_given;            /* the hint how to unfold was printed */
   uint32_t printed, stripped; /* frames; of these, those without a name since their file is stripped */
+  uint32_t unverified;        /* those without a name since their file has no build-id */
   bool *id_is_printed;        /* by module: its build ID was printed. NULL: no memory, the text fails */
 };
 
@@ -42,7 +43,7 @@ void hwi_text_frames_fold(struct hwi_line *line, const struct hwi_text *text, co
 /* Prints the lines of `stack`, below its figures. Returns 0 or HW_ERR_MEMORY. */
 int hwi_text_frames_print(struct hwi_text_frames *printer, uint32_t stack, struct hwi_error *error);
 
-/* Prints a line that says how to get names, if most of the frames printed so far are of stripped files. */
+/* Prints how to get names, if some of the frames printed so far are of files without a build-id, or most are of stripped ones. */
 void hwi_text_frames_hint(struct hwi_text_frames *printer);
 
 #endif
