@@ -17,7 +17,7 @@
 
 struct values {
   bool at_exit, no_stop;
-  const char *recording, *suppressions, *allocator;
+  const char *recording, *suppressions, *allocator, *sysroot;
   struct hwi_texts variables;
   struct hwi_ranking ranking;
   struct hwi_answer answer;
@@ -41,6 +41,7 @@ static const struct hwi_option options[] = {
     HWI_TOP_OPTION(ranking),
     HWI_FRAMES_OPTION(ranking.frames),
     HWI_DEBUG_DIR_OPTION(reading),
+    HWI_SYSROOT_OPTION(sysroot),
     HWI_ANSWER_OPTIONS(answer),
     {.name = NULL},
 };
@@ -262,12 +263,14 @@ static int check(const struct values *values, bool has_command, int word_count)
 static int run(const void *given, int word_count, char **words)
 {
   struct values values = *(const struct values *)given;
-  struct work work = {.values = &values, .opened.reading = &values.reading};
+  struct work work = {.values = &values, .opened = {.reading = &values.reading, .sysroot = values.sysroot}};
   struct hwi_suppressions suppressions = {0};
   const bool has_command = word_count > 0 && strcmp(words[0], "--") == 0;
   int status = check(&values, has_command, word_count);
   if (status == 0)
     status = hwi_reading_check(&values.reading);
+  if (status == 0)
+    status = hwi_core_source_check_sysroot(values.sysroot);
   if (status == 0)
     status = hwi_answer_check(&values.answer);
   if (status == 0)

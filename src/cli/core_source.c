@@ -52,7 +52,7 @@ void hwi_core_source_order(const struct hwi_core_source *source, int word_count,
   words[1] = first;
 }
 
-static int check_sysroot(const char *sysroot)
+int hwi_core_source_check_sysroot(const char *sysroot)
 {
   struct stat about;
   if (!sysroot)
@@ -142,7 +142,7 @@ int hwi_core_source_open(const struct hwi_core_source *source, int word_count, c
   uint32_t pid;
   int status = check_words(source, word_count, words);
   if (status == 0)
-    status = check_sysroot(source->sysroot);
+    status = hwi_core_source_check_sysroot(source->sysroot);
   if (status != 0)
     return status;
   if (source->raw.count)

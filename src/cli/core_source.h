@@ -30,6 +30,13 @@ extern const char *const hwi_core_word_names[];
    .help = "read a process while it runs: without registers, and what changes meanwhile is\n"                          \
            "inconsistent (default: it is stopped for as long as copying takes)"}
 
+#define HWI_SYSROOT_OPTION(field)                                                                                      \
+  {.name = "sysroot",                                                                                                  \
+   HWI_VALUE(TEXT, field),                                                                                             \
+   .value = "DIR",                                                                                                     \
+   .help = "look for programs, libraries and debug files below DIR: those of another machine, or\n"                    \
+           "of a container (/proc/PID/root)"}
+
 #define HWI_CORE_SOURCE_OPTIONS(field)                                                                                 \
   HWI_NO_STOP_OPTION(field.no_stop),                                                                                   \
   {.name = "stored",                                                                                                   \
@@ -48,11 +55,7 @@ extern const char *const hwi_core_word_names[];
    HWI_VALUE(CHOICE, field.word),                                                                                      \
    .choices = hwi_core_word_names,                                                                                     \
    .help = "of --raw: bits of an address (default: 64)"},                                                              \
-  {.name = "sysroot",                                                                                                  \
-   HWI_VALUE(TEXT, field.sysroot),                                                                                     \
-   .value = "DIR",                                                                                                     \
-   .help = "look for programs, libraries and debug files below DIR: those of another machine, or\n"                    \
-           "of a container (/proc/PID/root)"},                                                                         \
+  HWI_SYSROOT_OPTION(field.sysroot),                                                                                   \
   {.name = "big-endian",                                                                                               \
    HWI_VALUE(ON, field.big_endian),                                                                                    \
    .help = "of --raw: the highest byte of a word comes first"}
@@ -65,6 +68,9 @@ void hwi_core_source_order(const struct hwi_core_source *source, int word_count,
  * what reading a process did to it. */
 int hwi_core_source_open(const struct hwi_core_source *source, int word_count, char **words, struct hwi_memory *memory,
                          struct hwi_process_read *read);
+
+/* Returns 0 if the sysroot is a folder, or NULL. */
+int hwi_core_source_check_sysroot(const char *sysroot);
 
 /* Returns whether the word is the PID that a process may have. */
 bool hwi_core_source_pid(const char *word, uint32_t *pid);

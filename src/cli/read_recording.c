@@ -31,7 +31,7 @@ int hwi_reading_check(const struct hwi_reading *reading)
   for (size_t i = 0; i < reading->debug_dirs.count; i++) {
     const char *dir = reading->debug_dirs.items[i]; /* a misspelled folder would silently leave names out */
     if (!is_folder(dir))
-      return hwi_fail(HWI_EXIT_TROUBLE, "--debug-dir: there is no folder '%s'", dir);
+      return hwi_fail(HWI_EXIT_TROUBLE, "--debug-dir or --sysroot: there is no folder '%s'", dir);
   }
   return 0;
 }

@@ -60,7 +60,11 @@ struct hwi_reading {
    HWI_VALUE(TEXT, field.scope_rules),                                                                                 \
    .value = "FILE",                                                                                                    \
    .help = "a file of such scopes, one KIND=PATTERN per line; lines that begin with # are comments"},                  \
-  HWI_DEBUG_DIR_OPTION(field)
+  HWI_DEBUG_DIR_OPTION(field),                                                                                         \
+  {.name = "sysroot",                                                                                                  \
+   HWI_VALUE(TEXTS, field.debug_dirs),                                                                                 \
+   .value = "DIR",                                                                                                     \
+   .help = "the same as --debug-dir DIR"}
 /* clang-format on */
 
 /* Returns 0, or an exit status after a message if the options are invalid or contradict each other. So do the functions

@@ -39,6 +39,13 @@ def test_manual_and_help_have_the_same_options(hw, command):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+def test_root_of_another_system_has_one_name(hw, command):
+    """--sysroot, as other tools call it; where debug files are looked for, it is known."""
+    options = options_of_help(hw, command)
+    assert ("sysroot" in options) == ("debug-dir" in options)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_begins_with_a_sentence(hw, command):
     assert re.match(r"usage: heapwright \w+ .*\n\n[A-Z][^\n]*[^.?](\.|\?)\n\n", hw("help", command).stdout)
 

@@ -147,8 +147,9 @@ def test_core_without_first_pages(hw, machine, tmp_path):
     assert types_of(hw, "--sysroot", machine.root, core)[0].items() >= NAMES.items()
 
 
-def test_what_is_wrong_is_said(hw, tmp_path):
+@pytest.mark.parametrize("command", ["core", "leaks"])
+def test_what_is_wrong_is_said(hw, tmp_path, command):
     (tmp_path / "file").touch()
     for folder, words in (tmp_path / "none", "No such file"), (tmp_path / "file", "it is no folder"):
-        done = hw("core", "--sysroot", folder, "1")
+        done = hw(command, "--sysroot", folder, "1")
         assert done.returncode == 2 and f"--sysroot {folder}: " in done.stderr and words in done.stderr

@@ -441,6 +441,7 @@ def test_files_are_found_below_the_root_of_another_system(hw, split, program, tm
     bare.unlink()
     assert not names_line(document(hw, trace))
     assert names_line(document(hw, trace, "--debug-dir", root))
+    assert names_line(document(hw, trace, "--sysroot", root))
     if place == "path":
         shutil.copy("/bin/true", there)  # with another build ID
         assert not names_line(document(hw, trace, "--debug-dir", root))
@@ -480,7 +481,8 @@ def test_file_without_a_build_id_below_the_root_is_not_used(hw, record, compile_
 
 
 def test_debug_dir_that_is_not_there(hw, trace, tmp_path):
-    assert "absent" in trouble(hw, "--debug-dir", tmp_path / "absent", trace)
+    for option in "--debug-dir", "--sysroot":
+        assert "absent" in trouble(hw, option, tmp_path / "absent", trace)
 
 
 def has(stack, key, value):
