@@ -60,6 +60,9 @@ struct hwi_machine {
    * last one is not 0: this word and the one before it have the address of this word. */
   uint8_t descriptor_vector, descriptor_itself, descriptor_robust;
   uint8_t address_bits; /* of user space; in those above, return addresses may be signed; 64: they never are */
+  uint8_t ignored_bits; /* the uppermost ones of a pointer, which are the program's own */
+  uint8_t pointer_bits; /* that the lower ones of a pointer may use, on CPUs with the largest address space */
+  uint8_t halt;         /* an instruction of one byte that ends a program, with which libc aborts; 0: there is none */
 };
 
 /* Returns the address of the code that a function's symbol has as its value: on 32-bit Arm the lowest bit says that it is Thumb code. */
@@ -67,6 +70,12 @@ static inline uint64_t hwi_machine_code_address(unsigned elf_machine, uint64_t v
 {
   enum { ARM = 40 };
   return elf_machine == ARM ? value & ~UINT64_C(1) : value;
+}
+
+/* Returns whether a pointer of the program may have this value. */
+static inline bool hwi_machine_can_point(const struct hwi_machine *machine, uint64_t address)
+{
+  return address << machine->ignored_bits >> machine->ignored_bits >> machine->pointer_bits == 0;
 }
 
 /* Returns the CPU that `elf_machine` (EM_*) and the size of a word denote, or NULL. */

@@ -58,3 +58,19 @@ def test_rooms_include_earlier_ones(folder):
             if parts[0] == folder and len(parts) >= 3 and parts[1] not in allowed:
                 wrong.append(f"{path.relative_to(SOURCES)} includes {name}")
     assert not wrong
+
+
+def test_platform_knows_the_cpus():
+    """What differs between CPUs is in platform/ (CONTRIBUTING.md, "Add a platform"), so that a port finds it there."""
+    elsewhere = {
+        "include/heapwright/annotate.h",  # programs compile it: how it follows their stacks
+        "src/export/import/names_file.c", "src/export/synthetic.c",  # files of other tools do not say the CPU: any one is written
+        "src/record/collectors/itt_abi.h",  # a layout is checked at compile time on one CPU
+    }
+    named = re.compile(r"\b__(x86_64|i386|aarch64|riscv|arm)\w*|\bEM_(X86_64|386|AARCH64|ARM|RISCV)\b")
+    found = set()
+    for path in [*SOURCES.rglob("*.[ch]"), *(ROOT / "include").rglob("*.[ch]")]:
+        code = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+        if named.search(code) and (SOURCES / "platform") not in path.parents:
+            found.add(str(path.relative_to(ROOT)))
+    assert found == elsewhere

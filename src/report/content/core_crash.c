@@ -1,7 +1,6 @@
 /* core_crash.c - how a signal ended a process: what the thread did that got it, where, and which address explains it */
 #include "report/content/core_crash.h"
 
-#include <elf.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 
 enum {
   A_LARGE_FRAME = 65536,
-  HALT = 0xf4,          /* the instruction hlt */
   SEARCHED_WORDS = 4096 /* at most */
 };
 
@@ -165,36 +163,23 @@ static bool is_at_end_of_stack(const struct hwi_memory *memory, uint64_t address
          next->begin - address < A_LARGE_FRAME;
 }
 
-/* The kernel of x86-64 does not know an address that no pointer can have; others do. 64-bit Arm leaves the uppermost byte to programs. */
-static bool can_be_pointer(const struct hwi_machine *machine, uint64_t address)
-{
-  enum { BITS = 56, ARM_BITS = 52 };
-  if (machine && machine->elf_machine == EM_AARCH64)
-    return (address & ((UINT64_C(1) << BITS) - 1)) >> ARM_BITS == 0;
-  return address >> BITS == 0;
-}
-
 static bool is_musl(const struct hwi_core_module *module)
 {
   return module && (strstr(module->path, "/ld-musl-") || strstr(module->path, "-linux-musl/"));
 }
 
-static bool is_x86(const struct hwi_machine *machine)
-{
-  return machine && (machine->elf_machine == EM_X86_64 || machine->elf_machine == EM_386);
-}
-
-/* musl aborts by a write to address 0 on CPUs where it does not execute hlt. */
+/* musl aborts by a write to address 0 on CPUs without an instruction for it. The kernel of x86-64 does not know an address that no
+ * pointer can have; others do. */
 static enum hwi_crash_cause cause_of_access(const struct hwi_core_names *names)
 {
   const struct hwi_memory *memory = names->threads->memory;
+  const struct hwi_machine *machine = memory->threads[0].machine;
   const uint64_t address = memory->fault_address, counter = memory->threads[0].program_counter;
   if (address == counter)
     return HWI_CRASH_JUMP;
-  if (address == 0 && !is_x86(memory->threads[0].machine) &&
-      is_musl(hwi_core_modules_of(names->threads->modules, counter)))
+  if (address == 0 && machine && !machine->halt && is_musl(hwi_core_modules_of(names->threads->modules, counter)))
     return HWI_CRASH_MUSL;
-  if (!can_be_pointer(memory->threads[0].machine, address))
+  if (machine && !hwi_machine_can_point(machine, address))
     return HWI_CRASH_NO_ADDRESS;
   if (memory->signal == SIGBUS && memory->signal_code == BUS_ADRERR)
     return HWI_CRASH_FILE_END;
@@ -206,11 +191,12 @@ static enum hwi_crash_cause cause_of_access(const struct hwi_core_names *names)
 static enum hwi_crash_cause cause_without_address(const struct hwi_core_names *names)
 {
   const struct hwi_memory *memory = names->threads->memory;
+  const struct hwi_machine *machine = memory->threads[0].machine;
   const uint64_t counter = memory->threads[0].program_counter;
   const struct hwi_core_module *module = hwi_core_modules_of(names->threads->modules, counter);
   struct hwi_module_bytes bytes = {.memory = memory, .modules = names->threads->modules};
   const unsigned char *code = hwi_module_bytes_at(&bytes, counter, 1);
-  const bool is_halt = code && *code == HALT && is_x86(memory->threads[0].machine);
+  const bool is_halt = code && machine && machine->halt && *code == machine->halt;
   hwi_module_bytes_release(&bytes);
   if (!is_halt)
     return HWI_CRASH_NO_ADDRESS;
