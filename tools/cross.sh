@@ -30,8 +30,8 @@ case $arch in
   windows) triple=x86_64-w64-mingw32 emulator=wine ;;
 esac
 case $arch in
-  windows) packages='g++ gcc-mingw-w64-x86-64 libz-mingw-w64-dev wine wine64 dpkg-dev' ;;
-  *) packages="gcc-$triple g++-$triple qemu-user-static" ;;
+  windows) emulator_packages='wine wine64' packages='g++ gcc-mingw-w64-x86-64 libz-mingw-w64-dev dpkg-dev' ;;
+  *) emulator_packages=qemu-user-static packages="gcc-$triple g++-$triple" ;;
 esac
 cache=${HW_CROSS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/heapwright}
 HW_SYSROOT=$cache/$arch-$release
@@ -135,8 +135,8 @@ unpack_libraries() {
 }
 
 build_targets() {
-  # shellcheck disable=SC2086 # a list of packages
-  tools/setup.sh --packages $packages cmake ninja-build pkg-config python3
+  # shellcheck disable=SC2086 # lists of packages
+  tools/setup.sh --packages $packages $emulator_packages cmake ninja-build pkg-config python3
   make_sysroot
   mkdir -p "$build"
   PKG_CONFIG_SYSROOT_DIR="$HW_SYSROOT" PKG_CONFIG_LIBDIR="$HW_SYSROOT/usr/lib/$triple/pkgconfig:$HW_SYSROOT/usr/share/pkgconfig" \
@@ -151,14 +151,18 @@ test_recordings() {
     /usr/bin/python3 -B -m pytest -q -rs --tb=short --rootdir tests -p no:cacheprovider "$@"
 }
 
+# Debian 13 has one of the two names.
+find_emulator() { command -v "$emulator" || command -v "${emulator%-static}"; }
+
 case $action in
   build) build_targets all unit-tests ;;
   run)
+    # shellcheck disable=SC2086 # a list of packages
+    find_emulator >/dev/null || tools/setup.sh --packages $emulator_packages
     make_sysroot
     cd "$from"
-    command -v "$emulator" >/dev/null || emulator=${emulator%-static} # Debian 13 has one of the two names
     [ "$arch" = windows ] || set -- -L "$HW_SYSROOT" "$@"
-    exec "$emulator" "$@"
+    exec "$(find_emulator || echo "$emulator")" "$@"
     ;;
   test)
     build_targets all unit-tests
