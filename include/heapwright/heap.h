@@ -19,7 +19,8 @@
  *
  * If the environment has HEAPWRIGHT_HEAP_LIBC=1 when a heap is created, its blocks are those of malloc, so that valgrind
  * and the sanitizers see each of them; this is slow. An address that is none of the heap's blocks, also one that was freed before,
- * is HW_HEAP_FOREIGN then. With libheapwright-heap, malloc itself is then libc's.
+ * is HW_HEAP_FOREIGN then. With libheapwright-heap, malloc itself is then libc's. A program that frees blocks of heaps by free needs
+ * valgrind's option --soname-synonyms=somalloc=nouserintercepts: otherwise valgrind replaces free, and the heap frees them again.
  *
  * Each running thread keeps, in each heap, memory of every class that it has used, although all of it is free: up to 5.6 MiB if it
  * has used all 45 classes. It also keeps up to 64 blocks, or 16 KiB, of each class that other threads allocated and it freed, and gives

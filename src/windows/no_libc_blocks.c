@@ -20,7 +20,7 @@ enum hw_heap_fault hwi_libc_free(struct hw_heap *heap, void *block)
   return HW_HEAP_FOREIGN;
 }
 
-size_t hwi_libc_block_bytes(struct hw_heap *heap, const void *block, enum hw_heap_fault *fault)
+size_t hwi_libc_block_bytes(const struct hw_heap *heap, void *block, enum hw_heap_fault *fault)
 {
   (void)heap, (void)block;
   *fault = HW_HEAP_FOREIGN;

@@ -3,6 +3,7 @@ ones; and its threads and sections with heaps of their own."""
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 
@@ -54,6 +55,16 @@ def test_linked_in(program, kind, what):
 
 def test_they_have_no_effect_on_libcs_malloc(program):
     expect_done(start(program("shared"), "libc", HEAPWRIGHT_HEAP_LIBC="1"))
+
+
+@pytest.mark.parametrize("before", [[], ["valgrind", "-q", "--error-exitcode=9", "--soname-synonyms=somalloc=nouserintercepts"]],
+                         ids=["", "valgrind"])
+@pytest.mark.parametrize("kind", ["shared", "linked-in"])
+def test_blocks_of_heaps_are_freed_once_in_libcs_malloc(program, kind, before):
+    """free and realloc take a block out of its heap, which freed it again when it was destroyed."""
+    if before and not shutil.which(before[0]):
+        pytest.skip("no valgrind")
+    expect_done(start(*before, program(kind), "libc-free", HEAPWRIGHT_HEAP_LIBC="1"))
 
 
 def test_short_threads_need_no_more_memory(program):

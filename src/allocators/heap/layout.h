@@ -174,9 +174,14 @@ struct hwi_arena_lists {
 };
 
 /* The blocks of a heap that are malloc's (libc_blocks.c). */
+struct hwi_libc_slot {
+  uintptr_t word; /* the address, inverted; 0: none */
+  size_t bytes;   /* usable ones */
+};
+
 struct hwi_libc_blocks {
-  uintptr_t *slots;
-  size_t slot_count, used_count, block_count; /* used: also by blocks that are gone */
+  struct hwi_libc_slot *slots;
+  size_t slot_count, used_count; /* used: also by blocks that are gone */
 };
 
 struct hw_heap {

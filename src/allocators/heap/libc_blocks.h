@@ -15,7 +15,12 @@ void *hwi_libc_alloc(struct hw_heap *heap, size_t align, size_t bytes, bool is_z
 enum hw_heap_fault hwi_libc_free(struct hw_heap *heap, void *block);
 
 /* As hw_heap_usable_bytes. */
-size_t hwi_libc_block_bytes(struct hw_heap *heap, const void *block, enum hw_heap_fault *fault);
+size_t hwi_libc_block_bytes(const struct hw_heap *heap, void *block, enum hw_heap_fault *fault);
+
+/* For free and realloc of the process, of any block of libc's: returns whether a heap has it; and takes it out of its heap, if any.
+ * Neither waits for anything. */
+bool hwi_libc_is_of_heap(const void *block);
+void hwi_libc_forget(const void *block);
 
 /* Calls `see` for each block until it returns false. To be called with the lock. */
 void hwi_libc_each(const struct hw_heap *heap, hw_heap_visit_fn *see, void *context);

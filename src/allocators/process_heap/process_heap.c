@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "allocators/fork_heap.h"
+#include "allocators/heap/libc_blocks.h"
 #include "allocators/heap/process_owner.h"
 #include "allocators/message.h"
 #include "allocators/pass_on.h"
@@ -233,6 +234,7 @@ static __attribute__((noinline)) void free_otherwise(void *block)
     report(block, (enum hw_heap_fault)result);
   else if (!hwi_fork_heap_owns(block) || !hwi_fork_heap_free(block)) {
     report_foreign("free", block);
+    hwi_libc_forget(block);
     hw_next_free(block);
   }
 }
@@ -280,21 +282,9 @@ static bool resize(void **block, size_t old_bytes, size_t bytes)
   return is_resized;
 }
 
-static void *heap_realloc(void *block, size_t bytes)
+/* Tries to allocate `roomy_bytes` first. */
+static void *move(void *block, size_t old_bytes, size_t bytes, size_t roomy_bytes)
 {
-  enum hw_heap_fault fault;
-  size_t old_bytes = bytes_of(block, &fault);
-  if (fault == HW_HEAP_FOREIGN) {
-    report_foreign("realloc", block);
-    return hw_next_realloc(block, bytes);
-  }
-  if (fault != HW_HEAP_OK) {
-    report(block, fault);
-    return NULL;
-  }
-  if (hwi_is_in_space(block) && resize(&block, old_bytes, bytes))
-    return block;
-  size_t roomy_bytes = hwi_heap_bytes_to_grow(old_bytes, bytes);
   void *moved = heap_alloc(roomy_bytes, HW_HEAP_ALIGN);
   if (!moved && roomy_bytes > bytes)
     moved = heap_alloc(bytes, HW_HEAP_ALIGN);
@@ -304,6 +294,36 @@ static void *heap_realloc(void *block, size_t bytes)
     heap_free(block);
   }
   return moved;
+}
+
+/* A block that a heap has from the next malloc always moves: it is no longer the heap's then. */
+static COLD void *realloc_foreign(void *block, size_t bytes)
+{
+  if (hwi_libc_is_of_heap(block))
+    return move(block, hw_next_usable_size(block), bytes, bytes);
+  report_foreign("realloc", block);
+  return hw_next_realloc(block, bytes);
+}
+
+static void *heap_realloc(void *block, size_t bytes)
+{
+  enum hw_heap_fault fault;
+  size_t old_bytes = bytes_of(block, &fault);
+  if (fault == HW_HEAP_FOREIGN)
+    return realloc_foreign(block, bytes);
+  if (fault != HW_HEAP_OK) {
+    report(block, fault);
+    return NULL;
+  }
+  if (hwi_is_in_space(block) && resize(&block, old_bytes, bytes))
+    return block;
+  return move(block, old_bytes, bytes, hwi_heap_bytes_to_grow(old_bytes, bytes));
+}
+
+static COLD void *realloc_to_0(void *block)
+{
+  hwi_libc_forget(block);
+  return hw_next_realloc(block, 0);
 }
 
 /* --- the fast paths ---
@@ -341,7 +361,7 @@ static inline __attribute__((always_inline)) void heap_quick_free(void *block, v
 /* Realloc to 0 is different in each libc. */
 static void *heap_quick_realloc(void *block, size_t bytes, void *(*otherwise)(void *block, size_t bytes))
 {
-  return block && !bytes && passes_on ? hw_next_realloc(block, 0) : otherwise(block, bytes);
+  return block && !bytes && passes_on ? realloc_to_0(block) : otherwise(block, bytes);
 }
 
 /* --- the process --- */
@@ -402,6 +422,7 @@ static bool begin_heap(void)
 static void heap_init(void)
 {
   if (!begin_heap()) {
+    hwi_fork_heap_begin((uintptr_t)&heap / 2); /* it owns nothing, but must not look at the next malloc's blocks */
     hwi_pass_on_begin();
     hw_next_look_up_all();
     passes_on = true;

@@ -491,6 +491,79 @@ static void without_effect(void)
   expect(hw_heap_set_for_thread(NULL) && hw_heap_destroy(heap), "destroyed");
 }
 
+static bool count_block(void *context, void *block, size_t bytes)
+{
+  (void)block, (void)bytes;
+  ++*(size_t *)context;
+  return true;
+}
+
+static void expect_blocks(struct hw_heap *heap, size_t count)
+{
+  struct hw_heap_stats stats;
+  size_t walked = 0;
+  hw_heap_walk(heap, count_block, &walked);
+  hw_heap_get_stats(heap, &stats);
+  expect(walked == count && (stats.used_bytes == 0) == (count == 0), "the heap has these blocks");
+}
+
+/* Returns a block that realloc has moved out of the heap. */
+static char *move_from(struct hw_heap *heap, size_t bytes)
+{
+  char *block = memset(hw_heap_alloc(heap, 100), 'x', 100);
+  char *moved = realloc(block, bytes);
+  expect(moved && moved != block && moved[49] == 'x' && !is_in(heap, moved), "realloc moves it out of the heap");
+  return moved;
+}
+
+static void *free_by_malloc(void *heap)
+{
+  for (int i = 0; i < STEPS; i++) {
+    free(hw_heap_alloc(heap, 1 + i % 300));
+    if (i % 100 == 0)
+      free(move_from(heap, 500));
+  }
+  return NULL;
+}
+
+/* All of malloc is libc's: the heap does not free again what free and realloc have freed, also while other threads fork. */
+static void free_blocks_of_heaps(void)
+{
+  struct hw_heap *heap = new_heap(), *other = new_heap();
+  void *left = hw_heap_alloc(heap, 10), *volatile freed = hw_heap_alloc(heap, 20);
+  free(freed);
+  expect(!is_in(heap, freed) && hw_heap_free(heap, freed) == HW_HEAP_FOREIGN, "it is free");
+  char *larger = move_from(heap, 50000), *shorter = move_from(other, 50), *volatile libcs = malloc(30);
+  expect(!realloc(hw_heap_alloc(other, 40), 0), "realloc to 0 frees");
+  free(hw_heap_alloc(other, 100));
+  expect(hw_heap_alloc(heap, 100), "perhaps the same address, now in another heap");
+  expect(realloc(left, (size_t)PTRDIFF_MAX - 4096) == NULL && is_in(heap, left),
+         "a realloc without memory changes nothing");
+  expect_blocks(heap, 2);
+  expect_blocks(other, 0);
+  pthread_t threads[THREADS];
+  for (int i = 0; i < THREADS; i++)
+    expect(!pthread_create(&threads[i], NULL, free_by_malloc, heap), "a thread");
+  for (int i = 0; i < FORKS; i++) {
+    int status;
+    pid_t child = fork();
+    if (!child) {
+      alarm(60);
+      free_by_malloc(other);
+      free(left);
+      _exit(!hw_heap_destroy(other) || !hw_heap_destroy(heap));
+    }
+    expect(waitpid(child, &status, 0) == child && status == 0, "a child did not come through");
+  }
+  join(threads);
+  expect_blocks(heap, 2);
+  expect(hw_heap_destroy(other) && hw_heap_destroy(heap), "destroyed");
+  expect(larger[99] == 'x' && shorter[49] == 'x', "they are no longer in the heaps");
+  free(larger);
+  free(shorter);
+  free(libcs);
+}
+
 /* --- nothing grows --- */
 
 static void process_pages(long *mapped, long *resident)
@@ -547,6 +620,7 @@ static const struct {
              {"fork", fork_with_threads},
              {"no-memory", without_memory},
              {"libc", without_effect},
+             {"libc-free", free_blocks_of_heaps},
              {"short", many_short_threads},
              {"leave", leave_blocks}};
 
