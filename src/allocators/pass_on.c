@@ -8,10 +8,11 @@ enum { PLAIN_ALIGN = 16 };
 static void *(*next_malloc)(size_t bytes);
 static void *(*next_aligned_alloc)(size_t align, size_t bytes);
 
-void hwi_pass_on_begin(void)
+bool hwi_pass_on_begin(void)
 {
   next_malloc = (__extension__(void *(*)(size_t)) hwi_os_next_function("malloc"));
   next_aligned_alloc = (__extension__(void *(*)(size_t, size_t)) hwi_os_next_function("aligned_alloc"));
+  return next_malloc != NULL;
 }
 
 void *hwi_pass_on(size_t bytes, size_t align)

@@ -57,6 +57,14 @@ def test_they_have_no_effect_on_libcs_malloc(program):
     expect_done(start(program("shared"), "libc", HEAPWRIGHT_HEAP_LIBC="1"))
 
 
+@pytest.mark.parametrize("kind", ["static", "static-pie"])
+def test_a_static_program_has_no_other_malloc(program, kind):
+    """It ended at its first malloc, without a message."""
+    process = start(program(kind), "mix", HEAPWRIGHT_HEAP_LIBC="1")
+    assert (process.returncode, process.stdout) == (0, "done\n")
+    assert process.stderr == "heapwright: HEAPWRIGHT_HEAP_LIBC=1 has no effect: the program has no other malloc\n"
+
+
 @pytest.mark.parametrize("before", [[], ["valgrind", "-q", "--error-exitcode=9", "--soname-synonyms=somalloc=nouserintercepts"]],
                          ids=["", "valgrind"])
 @pytest.mark.parametrize("kind", ["shared", "linked-in"])

@@ -397,16 +397,28 @@ static const char *value_of(const char *name)
   return hwi_os_is_privileged() ? NULL : hw_allocator_getenv(name);
 }
 
+static bool begin_passing_on(const struct hwi_process_settings *settings)
+{
+  if (!settings->uses_libc)
+    return false;
+  if (hwi_pass_on_begin())
+    return true;
+  hwi_setting_report(HWI_HEAP_LIBC_VARIABLE, "1", " has no effect: the program has no other malloc");
+  return false;
+}
+
 /* Returns false if all blocks are to be the next malloc's. */
 static bool begin_heap(void)
 {
   struct hwi_process_settings settings;
   struct hw_heap_config *config = &settings.heap.config;
-  if (!hwi_os_libc_is_glibc())
+  if (!hwi_os_libc_is_glibc()) {
+    hwi_pass_on_begin();
     return false;
+  }
   hwi_process_settings_read(&settings, &hw_process_heap_config, value_of,
                             hwi_os_is_privileged() ? NULL : hw_environment());
-  if (settings.uses_libc)
+  if (begin_passing_on(&settings))
     return false;
   hwi_owner_clear(&no_owner);
   hwi_heaps_begin_in_malloc(leave);
@@ -423,7 +435,6 @@ static void heap_init(void)
 {
   if (!begin_heap()) {
     hwi_fork_heap_begin((uintptr_t)&heap / 2); /* it owns nothing, but must not look at the next malloc's blocks */
-    hwi_pass_on_begin();
     hw_next_look_up_all();
     passes_on = true;
     return;
