@@ -274,9 +274,22 @@ def test_a_wrong_config_of_a_program_is_said(tmp_path, flags):
 
 def test_libcs_malloc(subject, user):
     assert subject("size").stdout == "32\n"
-    process = subject("size", HEAPWRIGHT_HEAP_LIBC="1", HEAPWRIGHT_STATS="stderr")
+    process = subject("size", HEAPWRIGHT_HEAP_LIBC="1")
     assert (process.stdout, process.stderr) == ("24\n", "")
     expect_done(user("threads", HEAPWRIGHT_HEAP_LIBC="1"))
+
+
+@pytest.mark.parametrize("name, value", [("HEAPWRIGHT_STATS", "stderr"), ("HEAPWRIGHT_STATS", "here.txt"), ("HEAPWRIGHT_CHECK", "1")])
+def test_what_has_no_effect_on_libcs_malloc_is_said(subject, tmp_path, name, value):
+    """It was ignored, and no file was written."""
+    process = subject("size", folder=tmp_path, HEAPWRIGHT_HEAP_LIBC="1", **{name: value})
+    assert (process.stdout, process.stderr) == ("24\n", f"heapwright: {name}={value} has no effect with HEAPWRIGHT_HEAP_LIBC=1\n")
+    assert not list(tmp_path.glob("here*"))
+
+
+def test_what_is_off_is_not_said(subject):
+    process = subject("size", HEAPWRIGHT_HEAP_LIBC="1", HEAPWRIGHT_STATS="", HEAPWRIGHT_CHECK="0")
+    assert (process.stdout, process.stderr) == ("24\n", "")
 
 
 @pytest.fixture

@@ -397,12 +397,25 @@ static const char *value_of(const char *name)
   return hwi_os_is_privileged() ? NULL : hw_allocator_getenv(name);
 }
 
+/* A file or a config in C may set the same: only a variable is reported. */
+static void report_no_effect(const char *name)
+{
+  const char *value = value_of(name);
+  if (value)
+    hwi_setting_report(name, value, " has no effect with " HWI_HEAP_LIBC_VARIABLE "=1");
+}
+
 static bool begin_passing_on(const struct hwi_process_settings *settings)
 {
   if (!settings->uses_libc)
     return false;
-  if (hwi_pass_on_begin())
+  if (hwi_pass_on_begin()) {
+    if (settings->stats)
+      report_no_effect("HEAPWRIGHT_STATS");
+    if (settings->heap.config.check_all_frees)
+      report_no_effect("HEAPWRIGHT_CHECK");
     return true;
+  }
   hwi_setting_report(HWI_HEAP_LIBC_VARIABLE, "1", " has no effect: the program has no other malloc");
   return false;
 }
