@@ -44,7 +44,7 @@ PLATFORM = ["elf.c", "find_object.c", "vdso.c", "os.c", "file.c", "dynamic.c", "
 SHARED = ["message.c", "lock.c", "setting.c"]
 MALLOC = ["pass_on.c", "fork_heap.c", "process_heap/config_file.c", "process_heap/settings.c",
           "process_heap/statistics.c", "process_heap/thread_heaps.c",
-          "process_heap/process_heap.c"]
+          "process_heap/static_program.c", "process_heap/process_heap.c"]
 
 IMPLEMENTATION_BEGIN = """
 #ifdef HEAPWRIGHT_HEAP_IMPLEMENTATION

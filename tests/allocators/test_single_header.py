@@ -86,6 +86,18 @@ def test_the_heap_in_one_file(header, name, flags):
     assert (" T malloc\n" in names) == ("-DHEAPWRIGHT_HEAP_MALLOC" in flags)
 
 
+@pytest.mark.parametrize("name", ["gcc", "g++", "clang"])
+@pytest.mark.parametrize("flags", [[], ["-DHEAPWRIGHT_HEAP_MALLOC", "-fexceptions"]], ids=["heaps", "malloc"])
+def test_the_heap_in_a_static_program(header, name, flags):
+    """The linker did not take the function by which the heap knows glibc, so that malloc had no memory."""
+    program = header / f"heap-static-{name}"
+    built = subprocess.run([*compiler(name), *WARNINGS, "-O2", *flags, "-static", "-I", header, HERE / "programs/single_heap.c", "-o", program,
+                            "-pthread", "-ldl"], capture_output=True, text=True, timeout=120, check=False)
+    assert built.returncode == 0, built.stderr
+    ran = subprocess.run([program], capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "done\n", "")
+
+
 @pytest.mark.parametrize("name", ["gcc", "clang"])
 def test_the_heap_after_other_headers(header, name):
     """Without _GNU_SOURCE, headers of libc have left out what the heap needs: one error says what to do."""

@@ -1,11 +1,13 @@
-/* static_program.c - functions of libc that the heap finds by weak references, so that it loads with each libc: in
- * libheapwright-heap.a, the linker must take them from the archive of libc
+/* static_program.c - gnu_get_libc_version, by which the heap knows glibc, is a weak reference, so that the heap loads with each libc: in
+ * a static program, the linker must take it from the archive of libc
+ *
+ * In heapwright-heap.h all is one object, in which every reference to it is weak. So this is a reference to another function, which libc's
+ * archive has in the same object.
  */
-extern const char *libc_version(void) __asm__("gnu_get_libc_version");
-extern int register_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void),
-                           void *library) __asm__("__register_atfork");
+extern const char *libc_release(void) __asm__("gnu_get_libc_release");
 
-void (*const hwi_needed_of_libc[])(void) __attribute__((visibility("hidden"), used)) = {
-    (void (*)(void))libc_version,
-    (void (*)(void))register_atfork,
-};
+/* Never called. */
+static __attribute__((used)) const char *need_libc_release(void)
+{
+  return libc_release();
+}
