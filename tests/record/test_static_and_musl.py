@@ -529,6 +529,9 @@ def test_cxx(build, compile_cxx, record, flags):
     assert sizes[1232]["calls"] == 1000 and sizes[1487]["calls"] == 100 and sizes[384]["calls"] == 1
     assert sizes[1487]["live_blocks"] == 0 and report["unmatched_frees"] == 0
     assert recording.header.audit_differences == 0
+    leaks = recording.report_with("--leaks", "--top", "0")
+    assert leaks["runtime_blocks"]["live_bytes"] > 70000  # libstdc++'s pool for exceptions, which is no leak
+    assert sum(stack["live_bytes"] for stack in leaks["top"]) < 70000
 
 
 def test_jemalloc_stays_beneath(build, compile_c, record):

@@ -284,8 +284,10 @@ const char hwi_rules_runtime[] =
     "leak:^_dlerror_run$\n"
     "leak:^setlocale$\n"
     "leak:^new_composite_name$\n"
-    /* libstdc++: the pool for exceptions when memory is short (72,704 bytes), and each thread's exception state */
+    /* libstdc++: the pool for exceptions when memory is short (72,704 bytes), whose constructor may be inlined into that of its
+     * file, and each thread's exception state */
     "leak:(anonymous namespace)::pool::pool\n"
+    "leak:^_GLOBAL__sub_I_eh_alloc.cc$\n"
     "leak:^__cxa_get_globals\n";
 
 /* Start-up of the runtime itself: its frames often have no names, so that only their modules identify them. */
