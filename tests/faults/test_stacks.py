@@ -401,3 +401,29 @@ def test_the_report_says_why_stacks_are_short(compile_c, preload, options, is_sh
     assert (recording.report["unfinished_stacks"] > 0) == is_short
     printed = " ".join(recording.hw("report", recording.trace).stdout.split())
     assert printed.count("Short stacks: most are") == is_short and printed.count("-fasynchronous-unwind-tables") == is_short
+    assert ("2,000 calls of the program, most of all o" in printed and "(tables): compile" in printed) == is_short
+
+
+def test_the_report_names_the_library_that_makes_stacks_short(compile_c, preload, tmp_path):
+    """The report advised to compile a program, which has unwind tables, with them: those of the library were missing."""
+    source = tmp_path / "bare.c"
+    source.write_text("#include <stdlib.h>\nvoid *bare_take(int size) { void *volatile block = malloc(size); return block; }\n")
+    without = ["-O2", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"]
+    subprocess.run(["gcc", "-shared", "-fPIC", *without, source, "-o", tmp_path / "libbare.so"], check=True)
+    program = compile_c("""#include <stdlib.h>
+void *bare_take(int size);
+__attribute__((noinline)) static void *own(int size) { void *volatile block = malloc(size); return block; }
+int main(void)
+{
+  for (int i = 1; i <= 1000; i++) {
+    free(bare_take(i));
+    if (i % 4 == 0)
+      free(own(i));
+  }
+  return 0;
+}
+""", "-O2", f"-L{tmp_path}", "-lbare", f"-Wl,-rpath,{tmp_path}", name="whole")
+    recording = preload([program])
+    printed = " ".join(recording.hw("report", recording.trace).stdout.split())
+    assert "Short stacks: most are only" in printed and "1,000 calls of libraries, most of all bare_take (libbare.so): " in printed
+    assert "-fasynchronous-unwind-tables" not in printed and "calls of the program" not in printed

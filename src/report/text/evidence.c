@@ -186,25 +186,6 @@ static void note_losses(struct hwi_text *text, const struct hwi_evidence *sum, b
   }
 }
 
-/* Where code has no unwind tables, nearly every stack is its innermost frame. The count of unfinished stacks does not show that: a
- * stack that is found again is not walked again, and whole stacks that end in code of libc or Go may be counted. */
-static void note_short_stacks(struct hwi_text *text, const struct hwi_evidence *sum)
-{
-  const struct hwi_profile *profile = text->profile;
-  uint64_t calls = 0, short_calls = 0;
-  for (uint32_t i = 1; i < profile->stack_count && sum->unfinished_stacks > 0; i++) {
-    calls += profile->stacks[i].calls;
-    if (hwi_profile_depth(profile, i) == 1)
-      short_calls += profile->stacks[i].calls;
-  }
-  if (short_calls <= calls / 2)
-    return;
-  hwi_line_puts(&text->line,
-                "Short stacks: most are only the function that calls malloc, which has no unwind tables. Compile the "
-                "program with -fasynchronous-unwind-tables (on 32-bit Arm: -funwind-tables).");
-  end_note(text, HWI_PLAIN);
-}
-
 /* Returns what a note means to the reader, or NULL. Every program has blocks from before libc was ready: these are
  * in the line of evidence only. */
 static const char *meaning_of(const struct hwi_note *note)
@@ -341,7 +322,7 @@ void hwi_text_notes(struct hwi_text *text)
   bool stopped = note_unfinished(text);
   note_damage(text, &sum);
   note_losses(text, &sum, stopped);
-  note_short_stacks(text, &sum);
+  hwi_text_short_stacks(text);
   note_all_unseen(text);
   note_linked_in(text);
   if (text->printed != before)

@@ -52,7 +52,8 @@ void hwi_text_core_contents(struct hwi_text *text, const struct hwi_core *core);
 void hwi_text_core_parts(struct hwi_text *text, const struct hwi_core *core);
 void hwi_text_core_recorder(struct hwi_text *text, const struct hwi_core *core); /* in the head */
 void hwi_text_core_last_calls(struct hwi_text *text, const struct hwi_core *core);
-void hwi_text_notes(struct hwi_text *text); /* what the reader must know to interpret the figures */
+void hwi_text_notes(struct hwi_text *text);        /* what the reader must know to interpret the figures */
+void hwi_text_short_stacks(struct hwi_text *text); /* one of them */
 void hwi_text_chart(struct hwi_text *text);
 int hwi_text_findings(struct hwi_text *text, struct hwi_error *error);
 void hwi_text_heaps(struct hwi_text *text);
