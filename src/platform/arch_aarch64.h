@@ -55,6 +55,16 @@ static inline int32_t hwi_arch_signal_off(const void *code)
   return memcmp(code, expected, sizeof expected) == 0 ? HWI_ARCH_SIGNAL_REGISTERS_OFF : 0;
 }
 
+enum { HWI_ARCH_CALL_BYTES = 4 };
+
+/* Returns whether the instruction that ends at `code` is a call: bl, blr, or blr with a signed address. */
+static inline bool hwi_arch_is_after_call(const void *code)
+{
+  uint32_t word;
+  memcpy(&word, (const uint8_t *)code - sizeof word, sizeof word);
+  return (word & 0xfc000000) == 0x94000000 || (word & 0xfffffc1f) == 0xd63f0000 || (word & 0xfefff800) == 0xd63f0800;
+}
+
 /* The return address of the function in which this is used. */
 #define HWI_ARCH_CALLER_PC() ((uintptr_t)__builtin_return_address(0))
 

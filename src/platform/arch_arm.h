@@ -83,6 +83,14 @@ static inline int32_t hwi_arch_signal_off(const void *code)
                                                  : 0;
 }
 
+enum { HWI_ARCH_CALL_BYTES = 4 };
+
+static inline bool hwi_arch_is_after_call(const void *code)
+{
+  (void)code;
+  return true; /* not used: frame pointers do not lead from frame to frame */
+}
+
 /* Returns whether this code, to which a function returns, ends the thread: the function was the thread's first one. */
 static inline bool hwi_arch_ends_thread(const void *code)
 {

@@ -54,6 +54,17 @@ static inline int32_t hwi_arch_signal_off(const void *code)
   return memcmp(code, expected, sizeof expected) == 0 ? HWI_ARCH_SIGNAL_REGISTERS_OFF : 0;
 }
 
+enum { HWI_ARCH_CALL_BYTES = 4 }; /* of the longest call */
+
+/* Returns whether the instruction that ends at `code` is a call: jal or jalr to ra, or c.jalr. */
+static inline bool hwi_arch_is_after_call(const void *code)
+{
+  uint32_t word;
+  memcpy(&word, (const uint8_t *)code - sizeof word, sizeof word);
+  return (word & 0xfff) == 0x0ef || (word & 0x7fff) == 0x00e7 ||
+         ((word & 0xf07f0000) == 0x90020000 && (word & 0x0f800000) != 0);
+}
+
 /* The return address of the function in which this is used. */
 #define HWI_ARCH_CALLER_PC() ((uintptr_t)__builtin_return_address(0))
 

@@ -68,6 +68,19 @@ static inline int32_t hwi_arch_signal_off(const void *code)
   return memcmp(code, expected, sizeof expected) == 0 ? IN_CONTEXT_OFF : 0;
 }
 
+enum { HWI_ARCH_CALL_BYTES = 7 }; /* of the longest call, and more than any other */
+
+/* Returns whether the instruction that ends at `code` may be a call: call rel32, or call r/m64. */
+static inline bool hwi_arch_is_after_call(const void *code)
+{
+  enum { DIRECT_BYTES = 5, DIRECT = 0xe8, INDIRECT = 0xff, KIND_MASK = 0x38, KIND = 0x10 };
+  const uint8_t *past = code;
+  bool is_call = past[-DIRECT_BYTES] == DIRECT;
+  for (int bytes = 2; bytes <= HWI_ARCH_CALL_BYTES; bytes++)
+    is_call |= past[-bytes] == INDIRECT && (past[1 - bytes] & KIND_MASK) == KIND;
+  return is_call;
+}
+
 /* The frame that called the function in which these are used, which has a frame of its own: its return address there, its stack
  * pointer after the return, its frame pointer register. */
 #define HWI_ARCH_CALLER_PC() (((const uintptr_t *)__builtin_frame_address(0))[1])

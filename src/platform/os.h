@@ -261,6 +261,9 @@ bool hwi_os_is_linked_in(void);
  * or 0 if there is none. */
 size_t hwi_os_build_id(const struct hwi_os_module *module, uint8_t *to, size_t max);
 
+/* Returns whether an address of a module is in a segment with code; true if its headers do not say that. */
+bool hwi_os_is_code(const struct hwi_os_module *module, uintptr_t address);
+
 /* Finds the range of the dynamic loader's own code, which calls malloc and free while it loads and unloads. */
 bool hwi_os_loader_range(uintptr_t *start, uintptr_t *end);
 

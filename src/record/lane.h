@@ -84,11 +84,13 @@ struct hwi_range {
   uintptr_t wall;      /* a page found unreadable when extending upward; 0: none */
 };
 
+enum { HWI_ROW_AFTER_CALL = 1 }; /* a call ends at the address, which belongs to no code of a module */
+
 struct hwi_cached_row { /* a row as it is used */
   uint8_t kind;         /* enum hwi_row_kind */
   int8_t bp_slot;       /* as in a frame; with HWI_ROW_BP_DEREF the row's bp_words */
   uint16_t module;      /* ID; 0: none */
-  int32_t offset;       /* see the kinds */
+  int32_t offset;       /* see the kinds; NONE: HWI_ROW_AFTER_CALL or 0 */
   struct hwi_arch_return_slot return_slot;
 };
 

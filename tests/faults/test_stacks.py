@@ -66,6 +66,9 @@ def test_generated_code_ends_or_is_crossed(odd_stacks, preload):
         assert stack[2:5] == ("call_generated", "run_generated", "main")
     for stack in stacks(report, 3002):
         assert stack[:2] == ("get", None)  # then any frames: this code keeps no frame pointer
+    assert stacks(report, 3009) == {("get", "get_3009", None, None)}  # the outer one has no frame pointer
+    for stack in stacks(report, 3006):
+        assert stack[:7] == ("get", "get_3006", None, None, "call_twice", "run_generated", "main")
 
 
 def test_garbage_for_a_frame_pointer(odd_stacks, preload):
@@ -73,6 +76,15 @@ def test_garbage_for_a_frame_pointer(odd_stacks, preload):
     assert calls(report, 3003) == 20000
     for stack in stacks(report, 3003):
         assert stack[:2] == ("get", None)
+    assert report["unfinished_stacks"] > 0
+
+
+def test_data_is_no_frame(odd_stacks, preload):
+    """What a register points at that is no frame pointer was taken for a frame, whose function was in a thread's or a module's data."""
+    report = run(preload, odd_stacks, "pointers")
+    for size in (3007, 3008):
+        assert calls(report, size) == 100
+        assert stacks(report, size) == {("get", None)}  # the generated code, which ends the stack
     assert report["unfinished_stacks"] > 0
 
 

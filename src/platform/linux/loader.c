@@ -210,15 +210,24 @@ static size_t build_id_in(const uint8_t *at, const uint8_t *end, uint8_t *to, si
   return 0;
 }
 
-size_t hwi_os_build_id(const struct hwi_os_module *module, uint8_t *to, size_t max)
+/* Returns the segments of a module, *count of them: none if its headers are not in its first page. */
+static const ElfW(Phdr) *segments_of(const struct hwi_os_module *module, unsigned *count)
 {
   const ElfW(Ehdr) *ehdr = (const void *)module->start;
+  *count = 0;
   if (module->end - module->start < HWI_OS_PAGE_BYTES || !hwi_os_readable_pages(module->start, 1) ||
       memcmp(ehdr->e_ident, ELFMAG, SELFMAG) != 0 || ehdr->e_phentsize != sizeof(ElfW(Phdr)) ||
       ehdr->e_phoff + (size_t)ehdr->e_phnum * sizeof(ElfW(Phdr)) > HWI_OS_PAGE_BYTES)
-    return 0;
-  const ElfW(Phdr) *phdrs = (const void *)(module->start + ehdr->e_phoff);
-  for (int i = 0; i < ehdr->e_phnum; i++) {
+    return NULL;
+  *count = ehdr->e_phnum;
+  return (const void *)(module->start + ehdr->e_phoff);
+}
+
+size_t hwi_os_build_id(const struct hwi_os_module *module, uint8_t *to, size_t max)
+{
+  unsigned count;
+  const ElfW(Phdr) *phdrs = segments_of(module, &count);
+  for (unsigned i = 0; i < count; i++) {
     uintptr_t start = module->bias + phdrs[i].p_vaddr, end = start + phdrs[i].p_memsz;
     if (phdrs[i].p_type != PT_NOTE || start < module->start || end > module->end || end < start)
       continue;
@@ -227,6 +236,17 @@ size_t hwi_os_build_id(const struct hwi_os_module *module, uint8_t *to, size_t m
       return n;
   }
   return 0;
+}
+
+bool hwi_os_is_code(const struct hwi_os_module *module, uintptr_t address)
+{
+  unsigned count;
+  const ElfW(Phdr) *phdrs = segments_of(module, &count);
+  for (unsigned i = 0; i < count; i++) {
+    if (phdrs[i].p_type == PT_LOAD && address - (module->bias + phdrs[i].p_vaddr) < phdrs[i].p_memsz)
+      return phdrs[i].p_flags & PF_X;
+  }
+  return count == 0;
 }
 
 bool hwi_os_loader_range(uintptr_t *start, uintptr_t *end)

@@ -119,6 +119,13 @@ static int32_t signal_off(uintptr_t pc)
   return hwi_arch_signal_off((const void *)pc);
 }
 
+static bool is_after_call(uintptr_t pc)
+{
+  const uintptr_t first = (pc - HWI_ARCH_CALL_BYTES) / HWI_OS_PAGE_BYTES, last = (pc - 1) / HWI_OS_PAGE_BYTES;
+  const size_t pages = last - first + 1;
+  return hwi_os_readable_pages(first * HWI_OS_PAGE_BYTES, pages) == pages && hwi_arch_is_after_call((const void *)pc);
+}
+
 struct hwi_cached_row hwi_row_cache_find_slow(struct hwi_lane *lane, uintptr_t pc, bool is_interrupted)
 {
   struct hwi_row_cache *rows = &lane->rows;
@@ -128,12 +135,17 @@ struct hwi_cached_row hwi_row_cache_find_slow(struct hwi_lane *lane, uintptr_t p
     return rows->slots[hwi_row_cache_place(key, rows->count)].row;
   struct hwi_frame_row row = {.kind = HWI_ROW_NONE};
   struct hwi_os_module module;
-  uint32_t number = hwi_modules_find(lane, is_interrupted ? pc : pc - 1, &module);
+  const uintptr_t at = is_interrupted ? pc : pc - 1;
+  uint32_t number = hwi_modules_find(lane, at, &module);
   rows->has_uncovered |= !module.end;
   if (module.eh_frame_hdr) {
     struct hwi_cfi_module cfi = {module.start, module.end, module.eh_frame_hdr};
-    row = hwi_cfi_row(&cfi, is_interrupted ? pc : pc - 1, rows->cfi_cache);
+    row = hwi_cfi_row(&cfi, at, rows->cfi_cache);
   }
+  if (row.kind == HWI_ROW_NONE && number && !hwi_os_is_code(&module, at))
+    number = 0; /* data, or code that was generated there */
+  if (row.kind == HWI_ROW_NONE && !number && is_after_call(pc))
+    row.offset = HWI_ROW_AFTER_CALL;
   const int32_t registers_off = row.kind == HWI_ROW_NONE && !is_interrupted ? signal_off(pc) : 0;
   if (registers_off)
     row = (struct hwi_frame_row){.kind = HWI_ROW_SIGNAL, .offset = registers_off};

@@ -3,6 +3,7 @@
 
 #include "platform/arch.h"
 #include "platform/os.h"
+#include "record/unwind/row_cache.h"
 
 enum {
   WORD = sizeof(uintptr_t),
@@ -44,27 +45,51 @@ static enum hwi_walk_end step_signal(struct hwi_walk *walk, uintptr_t registers,
   return HWI_WALK_GOES_ON;
 }
 
+/* Returns whether a frame pointer may lead from a frame with that sp to the saved registers at `record`. */
+static bool is_link(uintptr_t sp, uintptr_t record)
+{
+  return record >= sp && record - sp <= LARGEST_GUESSED_FRAME && record % WORD == 0;
+}
+
+static uintptr_t record_of(uintptr_t bp)
+{
+  return bp + (uintptr_t)(intptr_t)HWI_ARCH_RECORD_OFF;
+}
+
+/* Returns whether the caller that a frame pointer led to may be one. Any pointer to the stack leads to two words, which may be data. A
+ * caller in a module's code may have CFI and need no frame pointer, so that its bp may be anything. Any other caller is generated code:
+ * it has a frame pointer, too, or has at least made a call. An interpreter may jump to a function without one. */
+static bool is_caller(const struct hwi_walk *walk, const struct hwi_position *at)
+{
+  if (is_link(at->sp, record_of(at->bp)))
+    return true;
+  const struct hwi_cached_row row = hwi_row_cache_find(walk->lane, at->pc, false);
+  return row.kind != HWI_ROW_NONE || row.module || row.offset == HWI_ROW_AFTER_CALL;
+}
+
 /* Code without CFI (mostly JIT) may have a chain of frame pointers. A link of it is followed only if it is
  * plausible. On some CPUs the frame may go on beyond the saved registers, so that the caller's sp is not known exactly. */
 static enum hwi_walk_end step_by_frame_pointer(struct hwi_walk *walk, struct hwi_walked_frame *frame,
                                                struct hwi_position *at)
 {
-  const uintptr_t record = at->bp + (uintptr_t)(intptr_t)HWI_ARCH_RECORD_OFF;
-  uintptr_t pc, bp;
+  const uintptr_t record = record_of(at->bp);
+  struct hwi_position caller = {.sp = record + 2 * WORD};
   if (!HWI_ARCH_HAS_RECORDS)
     return HWI_WALK_LOST;
   if (hwi_callers_have(&hwi_session.loader, at->pc)) /* the loader's entry, which runs constructors, has no caller */
     return HWI_WALK_OUTERMOST;
   if (walk->guessed_at == HWI_NO_GUESS)
     walk->guessed_at = walk->fresh_count - 1;
-  if (record < at->sp || record - at->sp > LARGEST_GUESSED_FRAME || record % WORD || !load(walk, record + WORD, &pc) ||
-      !load(walk, record, &bp) || !hwi_step_is_code(pc = hwi_arch_code_address(pc)))
-    return HWI_WALK_LOST; /* the caller's bp may be anything: if it has CFI, it need not keep a frame pointer */
+  if (!is_link(at->sp, record) || !load(walk, record + WORD, &caller.pc) || !load(walk, record, &caller.bp))
+    return HWI_WALK_LOST;
+  caller.pc = hwi_arch_code_address(caller.pc);
+  if (!hwi_step_is_code(caller.pc) || !is_caller(walk, &caller))
+    return HWI_WALK_LOST;
   frame->bp_slot = HWI_NO_BP_SLOT - 1; /* plain */
   frame->return_slot = hwi_arch_return_slot_at(0);
   walk->is_sp_guessed = true;
   walk->extra_count = 0;
-  *at = (struct hwi_position){pc, record + 2 * WORD, bp, false};
+  *at = caller;
   return HWI_WALK_GOES_ON;
 }
 

@@ -34,6 +34,7 @@ enum hwi_walk_end {
 
 struct hwi_walk {
   enum hwi_walk_end end;
+  struct hwi_lane *lane;
   struct hwi_range *range; /* of the stack that the walk is on */
   struct hwi_range other;  /* of a second stack, if the walk has crossed to one */
   bool is_cacheable;

@@ -170,6 +170,7 @@ enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_calle
 {
   struct hwi_position at = {caller->pc, caller->sp, caller->bp, false};
   uintptr_t high_before = lane->range.high;
+  walk->lane = lane;
   walk->range = &lane->range;
   walk->is_cacheable = true;
   walk->is_sp_guessed = false;

@@ -95,14 +95,46 @@ NOINLINE static void call_generated(generated *code, size_t size)
   sink = NULL;
 }
 
+NOINLINE static void get_3006(size_t unused)
+{
+  (void)unused;
+  get(3006);
+  sink = NULL;
+}
+
+NOINLINE static void get_3009(size_t unused)
+{
+  (void)unused;
+  get(3009);
+  sink = NULL;
+}
+
+/* Generated code calls generated code, with its second argument in place of both arguments. */
+NOINLINE static void call_twice(generated *code)
+{
+  code((void (*)(size_t))(void *)code, (size_t)get_3006);
+  sink = NULL;
+}
+
+/* The same, from code that has `other` in place of a frame pointer. */
+NOINLINE static void call_from_other(void (*from)(void (*)(size_t), size_t, uintptr_t), generated *code,
+                                     uintptr_t other)
+{
+  from((void (*)(size_t))(void *)code, (size_t)get_3009, other);
+  sink = NULL;
+}
+
 NOINLINE static void run_generated(void)
 {
   uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   copy_code(page, code_with_pointer, sizeof code_with_pointer);
   copy_code(page + 64, code_without, sizeof code_without);
+  copy_code(page + 128, code_of_pointer, sizeof code_of_pointer);
   for (int i = 0; i < 100; i++) {
     call_generated((generated *)(void *)page, 3001);
     call_generated((generated *)(void *)(page + 64), 3002);
+    call_twice((generated *)(void *)page);
+    call_from_other((void (*)(void (*)(size_t), size_t, uintptr_t))(void *)(page + 128), (generated *)(void *)page, 8);
   }
 }
 
@@ -120,6 +152,22 @@ NOINLINE static void run_garbage(void)
     uintptr_t garbage[] = {x, x >> 17, here + (x >> 44), here - (x >> 44), here + (x >> 40 & ~UINT64_C(7)), here | 7,
                            0, 8};
     run(get, 3003, garbage[i % 8]);
+  }
+}
+
+/* --- generated code that has a pointer to an array of pointers to data where a frame pointer would be --- */
+
+NOINLINE static void run_pointers(void)
+{
+  static uint8_t own[128];
+  uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  uint8_t *data = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  copy_code(page, code_of_pointer, sizeof code_of_pointer);
+  void (*run)(void (*)(size_t), size_t, void *) = (void (*)(void (*)(size_t), size_t, void *))(void *)page;
+  void *volatile to_data[2] = {data, data + 64}, *volatile to_own[2] = {own, own + 64};
+  for (int i = 0; i < 100; i++) {
+    run(get, 3007, (void *)to_data);
+    run(get, 3008, (void *)to_own);
   }
 }
 
@@ -186,9 +234,9 @@ int main(int argc, char **argv)
   const struct {
     const char *name;
     void (*run)(void);
-  } kinds[] = {{"contexts", run_contexts}, {"signals", run_signals}, {"generated", run_generated},
-               {"garbage", run_garbage},   {"vfork", run_vfork},     {"frames", run_frames},
-               {"orphans", run_orphans}};
+  } kinds[] = {{"contexts", run_contexts}, {"signals", run_signals},   {"generated", run_generated},
+               {"garbage", run_garbage},   {"pointers", run_pointers}, {"vfork", run_vfork},
+               {"frames", run_frames},     {"orphans", run_orphans}};
   for (size_t i = 0; argc > 1 && i < sizeof kinds / sizeof *kinds; i++)
     if (!strcmp(argv[1], kinds[i].name))
       kinds[i].run();
