@@ -28,7 +28,7 @@ install(FILES packaging/container/Containerfile DESTINATION ${CMAKE_INSTALL_DOCD
 # For a user's own build: the headers, a .pc file of pkg-config for each thing to link with, and the CMake package.
 install(DIRECTORY include/heapwright TYPE INCLUDE FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
-file(RELATIVE_PATH prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig OUTPUT_VARIABLE prefix_from_pc)
 foreach(name heapwright heapwright-heap heapwright-heaps heapwright-pool heapwright-static)
   configure_file(cmake/${name}.pc.in packaging/${name}.pc @ONLY)
   install(FILES ${CMAKE_BINARY_DIR}/packaging/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -35,6 +35,14 @@ def test_version_of_the_package(installed):
     assert run([installed / "bin/heapwright", "--version"]) == f"heapwright {version}"
 
 
+def test_paths_of_the_packages(installed):
+    """pkg-config finds the prefix from its own file, wherever that was moved; there were two slashes after it."""
+    packages = [file.stem for file in (installed / "lib/pkgconfig").glob("*.pc")]
+    printed = run(["pkg-config", "--cflags", "--libs", *packages], env={**os.environ, "PKG_CONFIG_PATH": str(installed / "lib/pkgconfig")})
+    prefix = f"{installed}/lib/pkgconfig/../.."
+    assert "//" not in printed and f"-I{prefix}/include " in printed and f"-L{prefix}/lib " in printed
+
+
 def test_cmake(installed, tmp_path):
     """The examples' own project, and a subproject that looks for the package again."""
     shutil.copytree(EXAMPLES, tmp_path / "project")
