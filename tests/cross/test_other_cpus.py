@@ -14,10 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from clock_source import OF_CPU, TSC, check_order, in_own_mounts
 from linked_programs import fake_allocator, notes_of
-from other_cpus import (ARCH, COMPILERS, CROSS, CXX, EMULATOR, HAS_POINTERS, MACHINE, PROGRAMS, SYSROOT, TRIPLE, needs_cpu, record_to, report_of, run)
+from other_cpus import (ARCH, COMPILERS, CPU, CROSS, CXX, EMULATOR, HAS_POINTERS, MACHINE, PROGRAMS, SYSROOT, TRIPLE, needs_cpu, record_to, report_of, run)
 from trace_header import read_header
 
+RACE = Path(__file__).resolve().parents[1] / "faults/programs/race.c"
 ROUNDS = 30
 pytestmark = needs_cpu
 
@@ -145,6 +147,16 @@ def test_a_long_recording_is_whole(compiled, recorded, hw):
     report = report_of(hw, trace)
     assert report["lost_events"] == 0
     assert [row["calls"] for row in report["top"] if row["bytes"] == int(printed)] == [2_000_000]
+
+
+@pytest.mark.skipif(CPU not in OF_CPU, reason="its recorder always reads the kernel's clock")
+def test_events_are_ordered_by_the_timer(compiled, hw, tmp_path):
+    """The emulator reads the host's clock source, which a mount replaces by that of a kernel that trusts the CPU's timer."""
+    trace = tmp_path / "run.hwt"
+    command = [*EMULATOR, "-E", f"LD_PRELOAD={CROSS}/lib/libheapwright-record.so", compiled("gcc", RACE)]
+    subprocess.run(in_own_mounts(command, tmp_path, OF_CPU[CPU]), env={**os.environ, "HEAPWRIGHT_OUTPUT": str(trace)}, timeout=120, check=True)
+    assert read_header(trace).clock == TSC
+    check_order(report_of(hw, trace))
 
 
 def test_the_child_of_a_fork_has_its_trace(compiled, recorded, hw):

@@ -5,36 +5,15 @@ allocations, or reads them where a program has forbidden it, which would kill th
 """
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from clock_source import MONOTONIC, OF_CPU, TSC, check_order, in_own_mounts
+
 PROGRAMS = Path(__file__).parent / "programs"
-CLOCK_SOURCE = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-TSC, MONOTONIC = 1, 2  # enum hw_clock_id
-OF_CPU = {"x86_64": "tsc", "aarch64": "arch_sys_counter"}[os.uname().machine]  # the kernel's name for the clock that TSC is
 FORBIDDEN = 77  # no_tsc.c could not forbid it
-
-
-def in_own_mounts(command, tmp_path, source):
-    """The command as it would see a kernel with another clock source."""
-    if os.geteuid() or not shutil.which("unshare"):
-        pytest.skip("showing another clock source needs root and unshare")
-    (tmp_path / "source").write_text(f"{source}\n")
-    script = f'mount --bind "{tmp_path}/source" {CLOCK_SOURCE} || exit {FORBIDDEN}; exec "$@"'
-    wrapped = ["unshare", "--mount", "sh", "-c", script, "sh"]
-    if subprocess.run([*wrapped, "true"], capture_output=True).returncode:
-        pytest.skip("private mounts are not allowed here")
-    return [*wrapped, *command]
-
-
-def check_order(report):
-    """Blocks pass between threads at once: an unordered clock would show here."""
-    assert report["missed_frees"] == report["unmatched_frees"] == 0
-    assert report["allocation_calls"] >= 800000
-    assert 0 < report["duration_ns"]
 
 
 @pytest.fixture
@@ -42,7 +21,7 @@ def race(compile_c):
     return compile_c(PROGRAMS / "race.c", "-pthread", name="race")
 
 
-@pytest.mark.parametrize("source, clock", [("hpet", MONOTONIC), ("kvm-clock", MONOTONIC), ("tsc-early", MONOTONIC), (OF_CPU, TSC)])
+@pytest.mark.parametrize("source, clock", [("hpet", MONOTONIC), ("kvm-clock", MONOTONIC), ("tsc-early", MONOTONIC), (OF_CPU[os.uname().machine], TSC)])
 def test_goes_by_what_the_kernel_trusts(race, preload, tmp_path, source, clock):
     recording = preload(in_own_mounts([race], tmp_path, source), env={"HEAPWRIGHT_ONLY_PROCESS": "race"})
     assert recording.process.returncode == 0, recording.process.stderr
