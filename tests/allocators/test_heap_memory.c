@@ -1,7 +1,7 @@
 /* test_heap_memory.c - the memory that a general heap has from the system: when it goes back, and what its pages are
  *
- * Breaks if memory does not go back when the config says so, or goes back before, if a destroyed heap leaves memory behind, or
- * if its pages are not as the config wants them.
+ * Breaks if memory does not go back when the config says so, or goes back before, if a destroyed heap leaves memory behind, also in
+ * what its threads know of it, or if its pages are not as the config wants them.
  */
 #include "mappings.h"
 #include "new_heap.h"
@@ -150,6 +150,42 @@ static void free_memory_goes_back(void **state)
   assert_true(after <= before + ALL_PAGES / 20);
   assert_int_equal(used_bytes(heap), 0);
   hw_heap_destroy(heap);
+}
+
+/* --- heaps that come and go --- */
+
+enum { FIRST_HEAPS = 1000, MORE_HEAPS = 20000, PERMANENT = 300, CLOSE_PAGES = 16 };
+
+static void use_and_destroy(int count)
+{
+  for (int i = 0; i < count; i++) {
+    struct hw_heap *heap = new_heap();
+    assert_non_null(hw_heap_alloc(heap, 100));
+    assert_true(hw_heap_destroy(heap));
+  }
+}
+
+/* A thread that makes a heap for each request needs no memory for those of earlier requests, and finds itself in the heaps that stay. */
+static void what_a_thread_has_of_destroyed_heaps_is_bounded(void **state)
+{
+  (void)state;
+  static struct hw_heap *permanent[PERMANENT];
+  size_t before, after, resident;
+  for (int i = 0; i < PERMANENT; i++) {
+    permanent[i] = new_heap();
+    assert_non_null(hw_heap_alloc(permanent[i], 100));
+    use_and_destroy(1);
+  }
+  use_and_destroy(FIRST_HEAPS);
+  process_pages(&before, &resident);
+  use_and_destroy(MORE_HEAPS);
+  process_pages(&after, &resident);
+  assert_true(after <= before + CLOSE_PAGES);
+  for (int i = 0; i < PERMANENT; i++) {
+    assert_non_null(hw_heap_alloc(permanent[i], 100));
+    assert_int_equal(stats_of(permanent[i]).thread_count, 1);
+    assert_true(hw_heap_destroy(permanent[i]));
+  }
 }
 
 /* --- pages of the system --- */
@@ -412,6 +448,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(a_destroyed_heap_leaves_nothing, keep_sanitizers_small, allow_huge_pages),
       cmocka_unit_test_setup_teardown(free_memory_goes_back, keep_sanitizers_small, allow_huge_pages),
       cmocka_unit_test(memory_goes_back_after_a_time),
+      cmocka_unit_test(what_a_thread_has_of_destroyed_heaps_is_bounded),
       cmocka_unit_test(huge_pages_are_asked_for),
       cmocka_unit_test(memory_of_reserved_pages_is_written_again),
       cmocka_unit_test(a_small_heap_refuses_huge_pages),

@@ -121,13 +121,15 @@ static struct used *used_of(const struct hw_heap *heap)
   return slot->generation == heap->generation ? slot : NULL;
 }
 
-static void free_table(struct used_table *table)
+/* To be called with the lock of the heaps, as the next one: only heaps in their list exist, and others may be unmapped. */
+static size_t count_existing(void)
 {
-  if (table->mapped)
-    hwi_os_unmap(table->mapped, table->slot_count * sizeof *table->mapped);
+  size_t count = 0;
+  for (const struct hw_heap *heap = hwi_heaps; heap; heap = heap->next)
+    count += used_of(heap) != NULL;
+  return count;
 }
 
-/* Copies what still exists. To be called with the lock of the heaps. */
 static void copy_existing(struct used_table *to)
 {
   for (const struct hw_heap *heap = hwi_heaps; heap; heap = heap->next) {
@@ -145,27 +147,53 @@ static bool has_room(const struct used_table *table)
   return 4 * (table->used_count + 1) <= 3 * slot_count;
 }
 
-/* Makes room for one more heap. Returns false if there is no memory. */
+/* What exists fills at most half of the new table's room, so that this is rarely needed, however many heaps come and go. */
+static bool map_table(struct used_table *table)
+{
+  table->slot_count = SLOTS_OF_MAPPING;
+  enum hwi_lock_result heaps = take_heaps();
+  size_t existing = count_existing();
+  give_heaps(heaps);
+  while (8 * existing > 3 * table->slot_count)
+    table->slot_count *= 2;
+  table->mapped = (struct used *)hwi_os_map(table->slot_count * sizeof *table->mapped);
+  return table->mapped;
+}
+
+/* A signal handler that frees a block finds the old table, one that has less, or the new one. */
+static void replace_table(const struct used_table *table)
+{
+  struct used_table old = all_used;
+  all_used.mapped = NULL;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  all_used.slot_count = table->slot_count;
+  all_used.used_count = table->used_count;
+  memcpy(all_used.first, table->first, sizeof table->first);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  all_used.mapped = table->mapped;
+  if (old.mapped)
+    hwi_os_unmap(old.mapped, old.slot_count * sizeof *old.mapped);
+}
+
+/* Makes room for one more heap: in a new table, without the heaps that were destroyed. Returns false if there is no memory. */
 static bool make_room(void)
 {
-  size_t slot_count = all_used.mapped ? 2 * all_used.slot_count : (size_t)SLOTS_OF_MAPPING;
-  struct used_table table = {.slot_count = slot_count};
+  struct used_table table = {0};
   if (has_room(&all_used))
     return true;
-  table.mapped = (struct used *)hwi_os_map(slot_count * sizeof *table.mapped);
-  if (!table.mapped)
+  if (!map_table(&table))
     return false;
   enum hwi_lock_result heaps = take_heaps();
   copy_existing(&table);
   give_heaps(heaps);
-  free_table(&all_used);
-  all_used = table;
+  replace_table(&table);
   return true;
 }
 
 /* In the process's malloc, this may be before the thread's last calls of it. */
 static void thread_ends(void *key)
 {
+  const struct used_table none = {0};
   (void)key;
   if (leave_malloc)
     leave_malloc();
@@ -175,8 +203,7 @@ static void thread_ends(void *key)
     if (used)
       hwi_owner_end(used->owner);
   }
-  free_table(&all_used);
-  all_used = (struct used_table){0};
+  replace_table(&none);
   last.generation = 0;
   give_heaps(heaps);
 }
