@@ -134,7 +134,9 @@ struct hw_heap_config {
   enum hw_heap_pages pages;
   /* Memory is present when it was taken from the system: using it for the first time causes no page fault. */
   bool touch;
-  /* The same, and it is never paged out. If the process may not lock so much memory, the heap goes on without. */
+  /* The same, and it is never paged out. If the process may not lock so much memory, the heap goes on without. In both cases, free
+   * memory goes back to the system only as whole arenas and as blocks above 2 MiB, whatever `returns` is, also by hw_heap_collect:
+   * what is used again causes no page fault. */
   bool lock_memory;
   /* The memory node from which memory comes if possible, HW_HEAP_NODE(0) or more. If the system does not allow a choice, the
    * heap goes on without. Default: that of the thread that touches it first. */
@@ -201,7 +203,8 @@ size_t hw_heap_good_bytes(const struct hw_heap *heap, size_t bytes);
 size_t hw_heap_usable_bytes(struct hw_heap *heap, void *block);
 
 /* Takes back what other threads freed for this thread and for ended threads, and returns free memory to the system, also
- * the calling thread's cache. What other running threads have in their caches stays. */
+ * the calling thread's cache. What other running threads have in their caches stays; with `lock_memory`, all but whole arenas and blocks
+ * above 2 MiB. */
 void hw_heap_collect(struct hw_heap *heap);
 
 struct hw_heap_stats {

@@ -229,6 +229,18 @@ static void trap_calls(void)
     _exit(NO_FILTERS);
 }
 
+static void expect_in_child(bool (*try)(const struct hw_heap_config *config), const struct hw_heap_config *config)
+{
+  int status;
+  pid_t child = fork();
+  if (!child)
+    _exit(try(config) ? 0 : 1);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == NO_FILTERS)
+    skip(); /* qemu-user */
+  assert_int_equal(status, 0);
+}
+
 /* Returns false if there was no such call, or the thread had the lock in one. */
 static bool use_without_lock(const struct hw_heap_config *config)
 {
@@ -252,16 +264,46 @@ static void no_thread_waits_for_the_system(void **state)
                                                   {.lock_memory = true},
                                                   {.threads = HW_HEAP_SINGLE, .returns = HW_HEAP_RETURNS_AT_ONCE},
                                                   {.threads = HW_HEAP_CENTRAL, .returns = HW_HEAP_RETURNS_AT_ONCE}};
-  for (size_t i = 0; i < COUNT(configs); i++) {
-    int status;
-    pid_t child = fork();
-    if (!child)
-      _exit(use_without_lock(&configs[i]) ? 0 : 1);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_FILTERS)
-      skip(); /* qemu-user */
-    assert_int_equal(status, 0);
-  }
+  for (size_t i = 0; i < COUNT(configs); i++)
+    expect_in_child(use_without_lock, &configs[i]);
+}
+
+enum { SPANS = 32 };
+
+/* Frees every second span, from the first or the second one on. Returns how many of these calls the heap makes. */
+static int calls_to_free(struct hw_heap *heap, void *spans[SPANS], int first)
+{
+  int before = calls;
+  for (int i = first; i < SPANS; i += 2)
+    hw_heap_free(heap, spans[i]);
+  hw_heap_collect(heap);
+  return calls - before;
+}
+
+/* An arena has up to four spans. Returns whether parts of arenas go back unless the config locks memory, and whole arenas always. */
+static bool returns_parts_unless_locked(const struct hw_heap_config *config)
+{
+  void *spans[SPANS];
+  struct hw_heap *heap = hw_heap_create(config, NULL);
+  for (int i = 0; i < SPANS; i++)
+    spans[i] = hw_heap_alloc(heap, MIB);
+  trap_calls();
+  return (calls_to_free(heap, spans, 1) == 0) == config->lock_memory && calls_to_free(heap, spans, 0) > 0;
+}
+
+/* The system would refuse each time. */
+static void no_part_of_locked_memory_is_to_go_back(void **state)
+{
+  (void)state;
+  static const struct hw_heap_config configs[] = {
+      {.returns = HW_HEAP_RETURNS_AT_ONCE},
+      {.returns = HW_HEAP_RETURNS_AT_ONCE, .lock_memory = true},
+      {.returns = HW_HEAP_RETURNS_ABOVE, .keep_free_bytes = MIB, .lock_memory = true},
+      {.returns = HW_HEAP_RETURNS_LATER, .lock_memory = true},
+      {.lock_memory = true},
+  };
+  for (size_t i = 0; i < COUNT(configs); i++)
+    expect_in_child(returns_parts_unless_locked, &configs[i]);
 }
 
 int main(void)
@@ -273,6 +315,7 @@ int main(void)
       cmocka_unit_test(large_groups_stay_whole),
       cmocka_unit_test(what_is_being_returned_is_not_given_out),
       cmocka_unit_test(no_thread_waits_for_the_system),
+      cmocka_unit_test(no_part_of_locked_memory_is_to_go_back),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,8 +51,8 @@ static void refuse_huge_pages(struct hwi_page *arena)
     hwi_os_use_small_pages((void *)hwi_page_start(arena), HWI_UNIT_BYTES);
 }
 
-/* Memory that is locked stays: the system refuses. So do parts of huge pages that are reserved, but there Linux says that they went
- * back. */
+/* The system refuses memory that the program has locked itself: it stays. So do parts of huge pages that are reserved, but there Linux
+ * says that they went back. */
 static void settle_slices(struct hw_heap *heap, struct hwi_page *page)
 {
   struct hwi_page *arena = hwi_unit_of(page);
@@ -104,7 +104,8 @@ void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes)
   hwi_heap_collect_settled(heap);
   hwi_large_drop_cached(heap, most_bytes);
   hwi_arena_unmap_free(heap, most_bytes, heap->config.arena_bytes);
-  hwi_arena_drop_kept(heap, most_bytes);
+  if (!heap->config.lock_memory) /* the system takes no part of what is locked */
+    hwi_arena_drop_kept(heap, most_bytes);
 }
 
 /* --- when --- */
