@@ -18,14 +18,20 @@ static uint64_t whole(double bytes)
   return bytes > 0 ? (uint64_t)(bytes + 0.5) : 0;
 }
 
-static uint64_t at_peak(const struct hwi_class_cost *cost)
-{
-  return whole(hwi_class_peak_bytes(cost));
-}
-
 static uint64_t above(uint64_t a, uint64_t b)
 {
   return a > b ? a - b : 0;
+}
+
+static uint64_t rounding_of(const struct hwi_classes *classes, const struct hwi_class_cost *cost)
+{
+  return above(whole(cost->block_bytes), classes->recorded.asked_bytes);
+}
+
+/* The sum of the parts as they are printed. */
+static uint64_t at_peak(const struct hwi_classes *classes, const struct hwi_class_cost *cost)
+{
+  return classes->recorded.asked_bytes + rounding_of(classes, cost) + whole(cost->end_bytes) + whole(cost->part_bytes);
 }
 
 /* --- text --- */
@@ -56,7 +62,7 @@ static void print_tables(struct hwi_text *text, const struct hwi_classes *classe
 {
   print_titles(text);
   for (size_t i = 0; i < HWI_CLASS_TABLES; i++) {
-    add_amounts(text, at_peak(&classes->costs[i]), classes->recorded.asked_bytes);
+    add_amounts(text, at_peak(classes, &classes->costs[i]), classes->recorded.asked_bytes);
     add_amounts(text, whole(classes->costs[i].mean_bytes), whole(classes->recorded.mean_asked_bytes));
     hwi_line_printf(&text->line, "  %s", table_names[i]);
     hwi_line_printf(&text->line, ", %zu", classes->tables[i].count);
@@ -67,9 +73,9 @@ static void print_tables(struct hwi_text *text, const struct hwi_classes *classe
 static void print_parts(struct hwi_text *text, const struct hwi_classes *classes)
 {
   const struct hwi_class_cost *cost = &classes->costs[HWI_CLASSES_TUNED];
-  const uint64_t asked = classes->recorded.asked_bytes, all = at_peak(cost);
+  const uint64_t asked = classes->recorded.asked_bytes, all = at_peak(classes, cost);
   hwi_tune_print_part(text, asked, all, "requested, in blocks of at most 32 KiB, when these were most");
-  hwi_tune_print_part(text, above(whole(cost->block_bytes), asked), all, "rounding, up to the next class");
+  hwi_tune_print_part(text, rounding_of(classes, cost), all, "rounding, up to the next class");
   hwi_tune_print_part(text, whole(cost->end_bytes), all, "ends of pages that are too short for a block");
   hwi_tune_print_part(text, whole(cost->part_bytes), all, "partly filled pages, one of each class that a thread uses");
 }
@@ -183,8 +189,8 @@ static void write_table(struct hwi_json *json, const struct hwi_classes *classes
   hwi_json_begin_object(json, NULL);
   hwi_json_text(json, "name", table_keys[number]);
   write_sizes(json, "class_bytes", &classes->tables[number]);
-  hwi_json_number(json, "peak_bytes", at_peak(cost));
-  hwi_json_number(json, "rounding_bytes", above(whole(cost->block_bytes), classes->recorded.asked_bytes));
+  hwi_json_number(json, "peak_bytes", at_peak(classes, cost));
+  hwi_json_number(json, "rounding_bytes", rounding_of(classes, cost));
   hwi_json_number(json, "page_end_bytes", whole(cost->end_bytes));
   hwi_json_number(json, "partly_filled_bytes", whole(cost->part_bytes));
   hwi_json_number(json, "mean_bytes", whole(cost->mean_bytes));
