@@ -124,11 +124,7 @@ static int write_classes(const void *answer, int format, FILE *out, struct hwi_e
     return hwi_classes_json(classes, out, error);
   if (format < CONFIG_FORMAT)
     return write_class_lines(classes, (enum hwi_launch_form)(format - FIRST_LAUNCH_FORM), out, error);
-  if (format == C_FORMAT)
-    hwi_classes_c(classes, out);
-  else
-    hwi_classes_config(classes, out);
-  return HW_OK;
+  return (format == C_FORMAT ? hwi_classes_c : hwi_classes_config)(classes, out, error);
 }
 
 /* --- the answer --- */

@@ -46,7 +46,7 @@ struct hwi_line;
 bool hwi_classes_are_few(const struct hwi_classes *classes);
 void hwi_classes_say_few(const struct hwi_classes *classes, struct hwi_line *line);
 
-/* Print the result. Return 0, or a negative status if there is no memory; a failed write must be checked on the
+/* These print the result. They return 0, or a negative status if there is no memory; a failed write must be checked on the
  * stream. */
 int hwi_classes_text(const struct hwi_classes *classes, const struct hwi_style *style, struct hwi_error *error);
 int hwi_classes_json(const struct hwi_classes *classes, FILE *out, struct hwi_error *error);
@@ -55,8 +55,9 @@ int hwi_classes_json(const struct hwi_classes *classes, FILE *out, struct hwi_er
 #define HWI_CLASSES_VARIABLE "HEAPWRIGHT_HEAP_CLASS_BYTES"
 void hwi_classes_list(const struct hwi_classes *classes, struct hwi_line *line);
 
-/* Print the table: as a file for HEAPWRIGHT_HEAP_CONFIG, and as an array for struct hw_heap_config. */
-void hwi_classes_config(const struct hwi_classes *classes, FILE *out);
-void hwi_classes_c(const struct hwi_classes *classes, FILE *out);
+/* The same for the table, with comments that say what it saves: as a file for HEAPWRIGHT_HEAP_CONFIG, and as an array for struct
+ * hw_heap_config. */
+int hwi_classes_config(const struct hwi_classes *classes, FILE *out, struct hwi_error *error);
+int hwi_classes_c(const struct hwi_classes *classes, FILE *out, struct hwi_error *error);
 
 #endif

@@ -89,21 +89,35 @@ static void add_difference(struct hwi_line *line, double ours, double other)
     hwi_line_printf(line, " (%s)", hwi_share_text(bytes, whole(other)).text);
 }
 
-static void print_saving(struct hwi_text *text, const struct hwi_classes *classes, enum hwi_class_tables other,
-                         const char *name)
+/* The tables that the tuned one is compared with. */
+static const struct {
+  enum hwi_class_tables table;
+  const char *name;
+} others[] = {{HWI_CLASSES_DEFAULT, "the default table"}, {HWI_CLASSES_POWERS, "powers of two"}};
+
+enum { OTHERS = sizeof others / sizeof *others };
+
+static void add_saving(struct hwi_line *line, const struct hwi_classes *classes, size_t number)
 {
-  const struct hwi_class_cost *ours = &classes->costs[HWI_CLASSES_TUNED], *cost = &classes->costs[other];
+  const struct hwi_class_cost *ours = &classes->costs[HWI_CLASSES_TUNED], *cost = &classes->costs[others[number].table];
   const double peak = hwi_class_peak_bytes(ours), other_peak = hwi_class_peak_bytes(cost);
   const bool saves = peak <= other_peak, saves_mean = ours->mean_bytes <= cost->mean_bytes;
-  hwi_line_printf(&text->line, "Against %s it %s ", name, saves ? "saves" : "needs");
-  add_difference(&text->line, peak, other_peak);
-  hwi_line_printf(&text->line, "%s at the peak%s ", saves ? "" : " more",
+  hwi_line_printf(line, "Against %s it %s ", others[number].name, saves ? "saves" : "needs");
+  add_difference(line, peak, other_peak);
+  hwi_line_printf(line, "%s at the peak%s ", saves ? "" : " more",
                   saves == saves_mean ? " and"
                   : saves_mean        ? ", and saves"
                                       : ", and needs");
-  add_difference(&text->line, ours->mean_bytes, cost->mean_bytes);
-  hwi_line_printf(&text->line, "%s over time.", saves_mean ? "" : " more");
-  hwi_text_end_wrapped(text, 0, HWI_PLAIN);
+  add_difference(line, ours->mean_bytes, cost->mean_bytes);
+  hwi_line_printf(line, "%s over time.", saves_mean ? "" : " more");
+}
+
+static void print_savings(struct hwi_text *text, const struct hwi_classes *classes)
+{
+  for (size_t i = 0; i < OTHERS; i++) {
+    add_saving(&text->line, classes, i);
+    hwi_text_end_wrapped(text, 0, HWI_PLAIN);
+  }
 }
 
 static void print_count(struct hwi_text *text, const struct hwi_classes *classes)
@@ -135,6 +149,10 @@ void hwi_classes_say_few(const struct hwi_classes *classes, struct hwi_line *lin
                   count, count == 1 ? "" : "s", HWI_CLASSES_FEW_REQUESTS);
 }
 
+static const char sample_note[] =
+    "The recording is a sample: all figures are estimates, and sizes that are rare may be "
+    "missing.";
+
 /* What the figures are of. */
 static void print_notes(struct hwi_text *text, const struct hwi_classes *classes)
 {
@@ -142,8 +160,7 @@ static void print_notes(struct hwi_text *text, const struct hwi_classes *classes
                   hwi_bytes_text(classes->recorded.large_bytes).text);
   hwi_text_end_wrapped(text, 0, HWI_PLAIN);
   if (classes->profile->sample_bytes) {
-    hwi_line_puts(&text->line, "The recording is a sample: all figures are estimates, and sizes that are rare may be "
-                               "missing.");
+    hwi_line_puts(&text->line, sample_note);
     hwi_text_end_wrapped(text, 0, HWI_ALARM);
   }
   if (hwi_classes_are_few(classes)) {
@@ -164,8 +181,7 @@ int hwi_classes_text(const struct hwi_classes *classes, const struct hwi_style *
   hwi_text_blank(&text);
   print_parts(&text, classes);
   hwi_text_blank(&text);
-  print_saving(&text, classes, HWI_CLASSES_DEFAULT, "the default table");
-  print_saving(&text, classes, HWI_CLASSES_POWERS, "powers of two");
+  print_savings(&text, classes);
   print_count(&text, classes);
   print_notes(&text, classes);
   bool failed = text.line.failed;
@@ -236,22 +252,45 @@ static void write_joined(FILE *out, const struct hwi_class_table *table, const c
     fprintf(out, "%s%zu", i ? between : "", table->bytes[i]);
 }
 
-void hwi_classes_config(const struct hwi_classes *classes, FILE *out)
+/* Writes what the table is worth as comments, each of which begins and ends like this. */
+static int write_worth(const struct hwi_classes *classes, const char *begin, const char *end, FILE *out,
+                       struct hwi_error *error)
 {
-  const struct hwi_class_table *table = &classes->tables[HWI_CLASSES_TUNED];
-  fprintf(out, "# made by heapwright tune --classes %zu, for HEAPWRIGHT_HEAP_CONFIG\nclass_bytes ", table->count);
-  write_joined(out, table, " ");
-  fputc('\n', out);
+  struct hwi_line line = {0};
+  for (size_t i = 0; i < OTHERS; i++) {
+    hwi_line_clear(&line);
+    add_saving(&line, classes, i);
+    fprintf(out, "%s%s%s\n", begin, hwi_line_text(&line), end);
+  }
+  if (classes->profile->sample_bytes)
+    fprintf(out, "%s%s%s\n", begin, sample_note, end);
+  bool failed = line.failed;
+  hwi_line_release(&line);
+  return failed ? hwi_error_set(error, HW_ERR_MEMORY, "no memory to write the answer") : HW_OK;
 }
 
-void hwi_classes_c(const struct hwi_classes *classes, FILE *out)
+int hwi_classes_config(const struct hwi_classes *classes, FILE *out, struct hwi_error *error)
+{
+  const struct hwi_class_table *table = &classes->tables[HWI_CLASSES_TUNED];
+  fprintf(out, "# made by heapwright tune --classes %zu, for HEAPWRIGHT_HEAP_CONFIG\n", table->count);
+  int status = write_worth(classes, "# ", "", out, error);
+  fputs("class_bytes ", out);
+  write_joined(out, table, " ");
+  fputc('\n', out);
+  return status;
+}
+
+int hwi_classes_c(const struct hwi_classes *classes, FILE *out, struct hwi_error *error)
 {
   const struct hwi_class_table *table = &classes->tables[HWI_CLASSES_TUNED];
   fprintf(
       out,
       "/* made by heapwright tune --classes %zu: for the members class_bytes and class_count of struct hw_heap_config "
-      "*/\nstatic const size_t class_bytes[%zu] = {",
-      table->count, table->count);
+      "*/\n",
+      table->count);
+  int status = write_worth(classes, "/* ", " */", out, error);
+  fprintf(out, "static const size_t class_bytes[%zu] = {", table->count);
   write_joined(out, table, ", ");
   fputs("};\n", out);
+  return status;
 }

@@ -177,7 +177,8 @@ def test_a_sample(recorded, classes, hw):
     assert answer["sample_bytes"] == 16384
     assert answer["asked_bytes"] == pytest.approx(20000 * 650, rel=0.2)
     assert {608, 704} <= set(answer["tables"]["tuned"]["class_bytes"])
-    assert "all figures are estimates" in hw("tune", "--classes", trace).stdout
+    for output in ("text", "conf"):
+        assert "all figures are estimates" in hw("tune", "--classes", "--format", output, trace).stdout
 
 
 @pytest.mark.parametrize("count, few", [(4, True), (99, True), (100, False)])
@@ -215,9 +216,18 @@ def test_text(stay, hw):
     assert "Against powers of two it saves" in text and "does not hold the whole run" not in text
 
 
+def savings(text):
+    """The sentences that say what a table saves."""
+    found = re.findall(r"Against .*? over time\.", text.replace("\n", " "))
+    assert len(found) == 2
+    return found
+
+
 def test_forms(stay, hw, tmp_path):
+    """A table that is written to a file says there what it saves: nothing else is printed."""
+    comments = "".join(f"# {line}\n" for line in savings(hw("tune", "--classes", "2", stay).stdout))
     for suffix, expected in {
-            "conf": "# made by heapwright tune --classes 2, for HEAPWRIGHT_HEAP_CONFIG\nclass_bytes 112 32768\n",
+            "conf": f"# made by heapwright tune --classes 2, for HEAPWRIGHT_HEAP_CONFIG\n{comments}class_bytes 112 32768\n",
             "env": "LD_PRELOAD=libheapwright-heap.so\nHEAPWRIGHT_HEAP_CLASS_BYTES=112,32768\n",
             "py": 'additional_env={"LD_PRELOAD": "libheapwright-heap.so", "HEAPWRIGHT_HEAP_CLASS_BYTES": "112,32768", },\n',
     }.items():
@@ -226,8 +236,10 @@ def test_forms(stay, hw, tmp_path):
 
 
 def test_c(stay, hw, tmp_path):
-    """The array is compiled, and the heap takes it."""
+    """The array is compiled, and the heap takes it. Comments say what it saves."""
     assert hw("tune", "--classes", stay, "-o", tmp_path / "classes.c").returncode == 0
+    text = (tmp_path / "classes.c").read_text()
+    assert savings(text) == savings(hw("tune", "--classes", stay).stdout) and text.count("/* Against") == 2
     (tmp_path / "main.c").write_text("""#include <heapwright/heap.h>
 #include "classes.c"
 int main(void)
