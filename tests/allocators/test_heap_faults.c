@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -78,6 +79,46 @@ static void faults_are_found_and_change_nothing(void **state)
   expect_right(heap);
   hw_heap_destroy(heap);
   hw_heap_destroy(other);
+}
+
+enum { BLOCK_BYTES = 112, NEVER_GIVEN_OUT = 500 * BLOCK_BYTES }; /* from the first block of a page */
+
+struct first_block {
+  struct hw_heap *heap;
+  char *block;
+};
+
+static struct first_block first_block_of(const struct hw_heap_config *config)
+{
+  struct hw_heap *heap = heap_with(config);
+  return (struct first_block){heap, hw_heap_alloc(heap, BLOCK_BYTES)};
+}
+
+/* Returns `of` if both addresses were found to be no blocks. */
+static void *free_what_is_no_block(void *of)
+{
+  const struct first_block *first = of;
+  bool is_found = hw_heap_free(first->heap, first->block + HW_HEAP_ALIGN) == HW_HEAP_NOT_A_BLOCK &&
+                  hw_heap_free(first->heap, first->block + NEVER_GIVEN_OUT) == HW_HEAP_NOT_A_BLOCK;
+  return is_found ? of : NULL;
+}
+
+/* As the header says: of the thread's own page only if each free is checked, and of another thread's always. */
+static void what_was_never_given_out_is_no_block(void **state)
+{
+  (void)state;
+  static const struct hw_heap_config configs[] = {{.check_all_frees = true}, {.check_all_frees = false}};
+  struct first_block checked = first_block_of(&configs[0]), others = first_block_of(&configs[1]);
+  void *result;
+  pthread_t thread;
+  assert_non_null(free_what_is_no_block(&checked));
+  assert_int_equal(pthread_create(&thread, NULL, free_what_is_no_block, &others), 0);
+  pthread_join(thread, &result);
+  assert_non_null(result);
+  expect_right(checked.heap);
+  expect_right(others.heap);
+  hw_heap_destroy(checked.heap);
+  hw_heap_destroy(others.heap);
 }
 
 /* The check by default: a word that looks as in a free block is not taken for one. */
@@ -455,6 +496,7 @@ int main(void)
       cmocka_unit_test(a_large_block_becomes_shorter),
       cmocka_unit_test(a_grown_block_keeps_its_room),
       cmocka_unit_test(faults_are_found_and_change_nothing),
+      cmocka_unit_test(what_was_never_given_out_is_no_block),
       cmocka_unit_test(a_block_freed_twice_is_found_by_default),
       cmocka_unit_test(a_checked_block_is_not_given_out_again_at_once),
       cmocka_unit_test(a_free_block_is_not_resized),
