@@ -225,7 +225,9 @@ struct hw_heap_stats {
 /* Fills *stats. While other threads use the heap, used_bytes is approximate. O(memory / 64 KiB). */
 void hw_heap_get_stats(struct hw_heap *heap, struct hw_heap_stats *stats);
 
-/* The figures of a class. */
+/* The figures of a class. The peak is one of pages: allocations count no blocks, so that those in use are counted when the figures are
+ * asked for. How many they were at most is not known, except that `peak_page_count` pages had room for them. Nor is it known how much of
+ * a block was requested: a recording has both (heapwright report --by size, heapwright tune --classes). */
 struct hw_heap_class_stats {
   size_t block_bytes; /* 0: the blocks above the largest class, each of which is a page of its own */
   size_t page_count, peak_page_count, page_bytes; /* pages now, and at most so far; bytes of all pages */

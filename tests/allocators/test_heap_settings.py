@@ -165,6 +165,7 @@ def test_statistics_in_a_file(subject, tmp_path, is_absolute):
         text = output.read_text()
         assert len(re.findall(r"process \d+ ends; what is used was not freed. Invalid frees: 1\n", text)) == count
         assert text.count("the block is free already") == count and text.count("#0 0x") == count
+    assert re.search(r"^heapwright: +block +pages +peak pages +taken +room +used +used bytes +unused bytes$", text, re.M)
     pages, peak, taken, room, used, used_bytes, unused_bytes = rows(text)["5120"]
     assert (pages, peak, taken, used, used_bytes) == (1, 1, 1, 7, 7 * 5120)
     assert unused_bytes == 262144 - used_bytes and room == 262144 // 5120

@@ -151,7 +151,7 @@ static const char prefix[] = "heapwright: ";
 static const struct {
   const char *title;
   size_t width;
-} columns[COLUMNS] = {{"block", 8}, {"pages", 8}, {"peak", 8},        {"taken", 10},
+} columns[COLUMNS] = {{"block", 8}, {"pages", 8}, {"peak pages", 12}, {"taken", 10},
                       {"room", 10}, {"used", 10}, {"used bytes", 14}, {"unused bytes", 14}};
 
 static void put_row(struct hwi_heap_table *table, const struct hw_heap_class_stats *row)
