@@ -74,6 +74,8 @@ static void values_are_read(void **state)
       {"numa_node", "0", "0"},
       {"numa_node", "7", "7"},
       {"numa_node", "default", "default"},
+      {"numa_node", "any", "default"},
+      {"arena_bytes", "any", NULL},
       {"numa_node", "18446744073709551615", NULL},
       {"keep_free_bytes", "0", NULL},
       {"returns", "at-once", "at-once"},

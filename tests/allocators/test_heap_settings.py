@@ -83,7 +83,7 @@ def test_what_the_system_refuses_is_said_once(user):
     ("ARENA_BYTES", "4M,4M", " must be a multiple of 4M, at most 1G"),
     ("ARENA_BYTES", "99999999999999999999999999999999999", " must be a multiple of 4M, at most 1G"),
     ("THREADS", "single", " must be caching or central for the malloc of a process"),
-    ("THREADS", "some", " must be caching, central or single"),
+    ("THREADS", "some", " must be caching or central"),
     ("LOCK", "1", " must be adaptive or spinning"),
     ("RETURNS", "never", " must be later, above, at-once or on-collect"),
     ("KEEP_FREE_BYTES", "0", " must be a size, such as 64M, and not 0"),

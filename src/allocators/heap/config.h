@@ -25,6 +25,8 @@ struct hwi_heap_field {
   size_t offset;            /* in struct hw_heap_config */
   const char *count_name;   /* of a list: the member that has its length, */
   size_t count_offset;      /* and where it is */
+  const char *text_rule;    /* what its text must be; NULL: as `rule` */
+  const char *default_text; /* another word for `default`; NULL: none */
   size_t least, most, step; /* of each number in a list, and of a number that is not the default */
   size_t bias;              /* the number in C is that in text and this */
   const char *const *words; /* in text, from the one of value 0 on, ended by NULL */
@@ -39,7 +41,7 @@ extern const struct hwi_heap_field hwi_heap_fields[HWI_HEAP_FIELDS]
 /* What the text of a field must be. */
 static inline const char *hwi_heap_field_text_rule(const struct hwi_heap_field *field)
 {
-  return field->kind == HWI_FIELD_LIST ? "must be a list of at most 64 numbers" : field->rule;
+  return field->text_rule ? field->text_rule : field->rule;
 }
 
 /* What the names of the heap's variables begin with; only that of check_all_frees does not. */

@@ -63,11 +63,16 @@ static bool set_list(struct hwi_heap_settings *settings, const struct hwi_heap_f
   return true;
 }
 
+static bool is_default(const struct hwi_heap_field *field, const char *text)
+{
+  return !strcmp(text, default_word) || (field->default_text && !strcmp(text, field->default_text));
+}
+
 bool hwi_heap_field_read(struct hwi_heap_settings *settings, const struct hwi_heap_field *field, const char *text)
 {
   size_t number;
   unsigned word;
-  if (!strcmp(text, default_word)) {
+  if (is_default(field, text)) {
     hwi_heap_field_clear(settings, field);
     return true;
   }

@@ -9,8 +9,9 @@
 #define FIELD(member, suffix, its_kind)                                  \
   .name = #member, .variable = HWI_HEAP_PREFIX suffix, .kind = its_kind, \
   .offset = offsetof(struct hw_heap_config, member)
-#define LIST(member, suffix, count) \
-  FIELD(member, suffix, HWI_FIELD_LIST), .count_name = #count, .count_offset = offsetof(struct hw_heap_config, count)
+#define LIST(member, suffix, count)                                                                                    \
+  FIELD(member, suffix, HWI_FIELD_LIST), .count_name = #count, .count_offset = offsetof(struct hw_heap_config, count), \
+                                         .text_rule = "must be a list of at most 64 numbers"
 
 static const char *const thread_words[] = {"caching", "central", "single", NULL};
 static const char *const lock_words[] = {"adaptive", "spinning", NULL};
@@ -29,7 +30,8 @@ const struct hwi_heap_field hwi_heap_fields[HWI_HEAP_FIELDS] = {
      .rule = "must be from 1 to 1024"},
     {FIELD(arena_bytes, "ARENA_BYTES", HWI_FIELD_NUMBER), .least = HWI_UNIT_BYTES, .most = (size_t)1 << 30,
      .step = HWI_UNIT_BYTES, .rule = "must be a multiple of 4M, at most 1G"},
-    {FIELD(threads, "THREADS", HWI_FIELD_WORD), .words = thread_words, .rule = "must be caching, central or single"},
+    {FIELD(threads, "THREADS", HWI_FIELD_WORD), .text_rule = "must be caching or central", /* of a process */
+     .words = thread_words, .rule = "must be caching, central or single"},
     {FIELD(lock, "LOCK", HWI_FIELD_WORD), .words = lock_words, .rule = "must be adaptive or spinning"},
     {FIELD(returns, "RETURNS", HWI_FIELD_WORD), .words = return_words,
      .rule = "must be later, above, at-once or on-collect"},
@@ -40,8 +42,8 @@ const struct hwi_heap_field hwi_heap_fields[HWI_HEAP_FIELDS] = {
     {FIELD(pages, "PAGES", HWI_FIELD_WORD), .words = page_words, .rule = "must be usual, small, transparent or huge"},
     {FIELD(touch, "TOUCH", HWI_FIELD_FLAG), .words = flag_words, .rule = "must be 0 or 1"},
     {FIELD(lock_memory, "LOCK_MEMORY", HWI_FIELD_FLAG), .words = flag_words, .rule = "must be 0 or 1"},
-    {FIELD(numa_node, "NUMA_NODE", HWI_FIELD_NUMBER), .least = 1, .most = MOST_NODES, .step = 1, .bias = 1,
-     .rule = "must be the number of a memory node of this machine"},
+    {FIELD(numa_node, "NUMA_NODE", HWI_FIELD_NUMBER), .default_text = "any", .least = 1, .most = MOST_NODES, .step = 1,
+     .bias = 1, .rule = "must be the number of a memory node of this machine"},
     {.name = "check_all_frees",
      .variable = "HEAPWRIGHT_CHECK",
      .kind = HWI_FIELD_FLAG,
