@@ -1,6 +1,7 @@
 /* message.c - messages of the heap of a process on stderr: lines and stacks, without malloc or stdio */
 #include "allocators/message.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -50,10 +51,45 @@ void hwi_message_address(struct hwi_message *line, uintptr_t address)
   add_number(line, address, HEXADECIMAL);
 }
 
+/* What calls for files and memory return, as strerror says it, which may allocate. */
+static const struct {
+  int error;
+  const char *text;
+} errors[] = {
+    {EPERM, "Operation not permitted"},
+    {ENOENT, "No such file or directory"},
+    {EIO, "Input/output error"},
+    {ENXIO, "No such device or address"},
+    {EAGAIN, "Resource temporarily unavailable"},
+    {ENOMEM, "Cannot allocate memory"},
+    {EACCES, "Permission denied"},
+    {ENODEV, "No such device"},
+    {ENOTDIR, "Not a directory"},
+    {EISDIR, "Is a directory"},
+    {EINVAL, "Invalid argument"},
+    {ENFILE, "Too many open files in system"},
+    {EMFILE, "Too many open files"},
+    {EFBIG, "File too large"},
+    {ENOSPC, "No space left on device"},
+    {EROFS, "Read-only file system"},
+    {EPIPE, "Broken pipe"},
+    {ENAMETOOLONG, "File name too long"},
+    {ENOSYS, "Function not implemented"},
+    {ELOOP, "Too many levels of symbolic links"},
+};
+
+enum { ERRORS = sizeof errors / sizeof *errors };
+
 void hwi_message_error(struct hwi_message *line, long error)
 {
-  hwi_message_text(line, " (error ");
-  hwi_message_number(line, (uint64_t)-error);
+  size_t i = 0;
+  while (i < ERRORS && errors[i].error != -error)
+    i++;
+  hwi_message_text(line, i < ERRORS ? " (" : " (error ");
+  if (i < ERRORS)
+    hwi_message_text(line, errors[i].text);
+  else
+    hwi_message_number(line, (uint64_t)-error);
   hwi_message_text(line, ")");
 }
 

@@ -18,7 +18,8 @@ void hwi_message_begin(struct hwi_message *line);
 void hwi_message_text(struct hwi_message *line, const char *text);
 void hwi_message_number(struct hwi_message *line, uint64_t number);
 void hwi_message_address(struct hwi_message *line, uintptr_t address);
-void hwi_message_error(struct hwi_message *line, long error); /* " (error 12)"; `error` is a negative errno value */
+void hwi_message_error(struct hwi_message *line,
+                       long error); /* " (Cannot allocate memory)"; `error` is a negative errno value */
 void hwi_message_print(struct hwi_message *line);
 
 /* Adds the path of the library that has this address, or of the program. It may take the loader's lock. */

@@ -40,7 +40,7 @@ TOGETHER = {
     "fast": ["fast"],
     "compact": ["compact"],
 }
-REFUSED = r"heapwright: .* The program goes on with(out| transparent ones)( \(error \d+\))?"
+REFUSED = r"heapwright: .* The program goes on with(out| transparent ones)( \([A-Z][a-z ]+\))?"
 RULES = ["fork-threads", "thread-exit", "cross*", "realloc-random"]
 IS_ALL = os.environ.get("HW_CONFIGS") == "all"
 TRIED = {name: [name] for name in CONFIGS} | TOGETHER if IS_ALL else TOGETHER

@@ -326,7 +326,7 @@ def test_a_config_file(with_config):
     ("class_bytes 112 3072 32768\nclass_bytes 128 32768", "heap.conf:2: class_bytes was set in an earlier line"),
     (b"\x7fELF\0\0\0\1\n", "heap.conf:1: this is not text"),
     (b"\x1b[2J evil\n", "heap.conf:1: this is not text"),
-    (None, "heap.conf cannot be read (error 2)"),
+    (None, "heap.conf cannot be read (No such file or directory)"),
     ("threads single", "heap.conf:1: threads must be caching or central"),
 ], ids=range(13))
 def test_a_wrong_config_file(with_config, text, said):
