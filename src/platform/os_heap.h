@@ -76,10 +76,10 @@ void hwi_os_at_fork(void (*before)(void), void (*in_parent)(void), void (*in_chi
  * The duplicate is a descriptor far above those that programs rely on. */
 void hwi_os_keep_error_output(void);
 
-/* Writes to a descriptor as much as it accepts. */
-void hwi_os_write(int fd, const char *text, size_t bytes);
+/* Writes to a descriptor as much as it accepts. Returns 0, or a negative errno value if that is not all. */
+int hwi_os_write(int fd, const char *text, size_t bytes);
 
-/* Writes to the end of a file, which is created if needed. Returns 0, or a negative value. */
+/* Writes to the end of a file, which is created if needed. Returns 0, or a negative errno value if not all was written. */
 int hwi_os_append_to_file(const char *path, const char *text, size_t bytes);
 
 /* Writes to the standard error output, or to its duplicate, as much as it accepts. */

@@ -181,6 +181,14 @@ def test_a_file_that_cannot_be_written_is_said(subject):
     assert (process.stdout, process.stderr) == ("32\n", "heapwright: HEAPWRIGHT_STATS=/no/such/folder/stats cannot be written; there are no statistics\n")
 
 
+def test_a_full_disk_is_said_once(subject):
+    """The file can be opened. The statistics used to be lost without a word."""
+    process = subject("size", HEAPWRIGHT_STATS="/dev/full")
+    assert (process.stdout, process.stderr) == (
+        "32\n", "heapwright: HEAPWRIGHT_STATS=/dev/full cannot be written; statistics are lost (No space left on device)\n")
+    assert subject("leak", HEAPWRIGHT_STATS="/dev/full").stderr.count("statistics are lost") == 1
+
+
 def test_a_pipe_without_a_reader_does_not_stop_the_program(subject, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     process = subject("size", HEAPWRIGHT_STATS=str(tmp_path / "pipe"))

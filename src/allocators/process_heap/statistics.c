@@ -19,9 +19,26 @@ static size_t fault_count;
 
 /* --- where --- */
 
+/* Once; the line itself may be lost, too, in the file. */
+static __attribute__((noinline)) void report_loss(int error)
+{
+  static bool is_reported;
+  struct hwi_message line;
+  if (__atomic_exchange_n(&is_reported, true, __ATOMIC_RELAXED))
+    return;
+  hwi_message_begin(&line);
+  hwi_message_text(&line, "HEAPWRIGHT_STATS=");
+  hwi_message_text(&line, path);
+  hwi_message_text(&line, " cannot be written; statistics are lost");
+  hwi_message_error(&line, error);
+  hwi_message_print(&line);
+}
+
 static void add_to_file(const char *text, size_t bytes)
 {
-  hwi_os_append_to_file(path, text, bytes);
+  int error = hwi_os_append_to_file(path, text, bytes);
+  if (error)
+    report_loss(error);
 }
 
 static void put(const char *text, size_t bytes)

@@ -226,20 +226,21 @@ int hwi_os_append_to_file(const char *path, const char *text, size_t bytes)
   long fd = CALL(SYS_openat, AT_FDCWD, path, flags, 0666, 0, 0);
   if (hwi_call_failed(fd))
     return (int)fd;
-  hwi_os_write((int)fd, text, bytes);
+  int result = hwi_os_write((int)fd, text, bytes);
   CALL(SYS_close, fd, 0, 0, 0, 0, 0);
-  return 0;
+  return result;
 }
 
-void hwi_os_write(int fd, const char *text, size_t bytes)
+int hwi_os_write(int fd, const char *text, size_t bytes)
 {
   while (bytes) {
     long written = CALL(SYS_write, fd, text, bytes, 0, 0, 0);
     if (written <= 0 && written != -EINTR)
-      return;
+      return written ? (int)written : -EIO;
     text += written > 0 ? written : 0;
     bytes -= written > 0 ? (size_t)written : 0;
   }
+  return 0;
 }
 
 const char *hwi_os_function_name(uintptr_t address, uintptr_t *start)

@@ -194,10 +194,11 @@ const char hwi_windows_text_start[1] __asm__("__start_hwi_heap_text") = "";
 extern const char hwi_windows_text_end[1] __asm__("__stop_hwi_heap_text")
     __attribute__((alias("__start_hwi_heap_text")));
 
-void hwi_os_write(int fd, const char *text, size_t bytes)
+int hwi_os_write(int fd, const char *text, size_t bytes)
 {
   for (int done; bytes > 0 && (done = _write(fd, text, (unsigned)bytes)) > 0; text += done)
     bytes -= (size_t)done;
+  return bytes ? -EIO : 0;
 }
 
 void hwi_os_print_error(const char *text, size_t bytes)
