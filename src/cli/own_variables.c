@@ -50,30 +50,55 @@ static const char *const known[] = {
     HWI_HEAP_CONFIG_VARIABLE,
 };
 
-/* Returns whether `name` is this variable, and offers it otherwise. */
-static bool is_or_offer(const char *name, struct hwi_suggestion *suggestion, const char *variable, size_t bytes)
+/* Returns what the name begins with as others do. Only these are similar, by the rest of their names: otherwise the long prefix would make
+ * all of them similar. */
+static const char *prefix_of(const char *name)
 {
-  hwi_suggestion_offer(suggestion, name);
-  return strlen(name) == bytes && memcmp(name, variable, bytes) == 0;
+  static const char *const prefixes[] = {HWI_HEAP_PREFIX, "HEAPWRIGHT_POOL_"};
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+    if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+      return prefixes[i];
+  return prefix;
+}
+
+/* Looks for a variable, and for the most similar one. */
+struct search {
+  const char *variable, *prefix;
+  size_t bytes, prefix_bytes;
+  struct hwi_suggestion suggestion; /* of names without the prefix */
+};
+
+/* Returns whether `name` is this variable, and offers it otherwise. */
+static bool is_or_offer(struct search *search, const char *name)
+{
+  if (strncmp(name, search->prefix, search->prefix_bytes) == 0)
+    hwi_suggestion_offer(&search->suggestion, name + search->prefix_bytes);
+  return strlen(name) == search->bytes && memcmp(name, search->variable, search->bytes) == 0;
+}
+
+static void warn(const struct search *search)
+{
+  const char *meant = hwi_heap_variable_meant(search->variable);
+  const char *best = meant ? meant : search->suggestion.best, *before = meant || !best ? "" : search->prefix;
+  hwi_warn("the environment variable %.*s is none of heapwright's and has no effect%s%s%s%s", (int)search->bytes,
+           search->variable, best ? "; did you mean " : "", before, best ? best : "", best ? "?" : "");
 }
 
 /* `variable` may be followed by its value. */
 static void check(const char *variable)
 {
-  size_t bytes = strcspn(variable, "=");
-  struct hwi_suggestion suggestion;
   if (strncmp(variable, prefix, sizeof prefix - 1) != 0)
     return;
-  hwi_suggestion_init(&suggestion, variable, bytes);
+  struct search search = {.variable = variable, .prefix = prefix_of(variable), .bytes = strcspn(variable, "=")};
+  search.prefix_bytes = strlen(search.prefix);
+  hwi_suggestion_init(&search.suggestion, variable + search.prefix_bytes, search.bytes - search.prefix_bytes);
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (is_or_offer(known[i], &suggestion, variable, bytes))
+    if (is_or_offer(&search, known[i]))
       return;
   for (size_t i = 0; i < HWI_HEAP_FIELDS; i++)
-    if (is_or_offer(hwi_heap_fields[i].variable, &suggestion, variable, bytes))
+    if (is_or_offer(&search, hwi_heap_fields[i].variable))
       return;
-  bool near = suggestion.best;
-  hwi_warn("the environment variable %.*s is none of heapwright's and has no effect%s%s%s", (int)bytes, variable,
-           near ? "; did you mean " : "", near ? suggestion.best : "", near ? "?" : "");
+  warn(&search);
 }
 
 void hwi_own_variables_check_environment(void)

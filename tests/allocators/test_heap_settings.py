@@ -120,6 +120,12 @@ def test_a_variable_of_no_setting_is_said(user):
     assert process.stderr == f"heapwright: {PREFIX}CLASSES=16 has no effect: the heap has no such setting\n"
 
 
+@pytest.mark.parametrize("name, meant", [("HEAP_CHECK", "CHECK"), ("HEAP_CHECK_ALL_FREES", "CHECK"), ("HEAP_STATS", "STATS")])
+def test_a_variable_of_another_prefix_is_named(user, name, meant):
+    process = user("wrong", "foreign", **{f"HEAPWRIGHT_{name}": "1"})
+    assert process.stderr == (f"heapwright: HEAPWRIGHT_{name}=1 has no effect: the heap has no such setting; did you mean HEAPWRIGHT_{meant}?\n")
+
+
 def printed_settings(text):
     return dict(re.findall(rf"^heapwright: ({PREFIX}\w+)=(.*)$", text, re.M))
 

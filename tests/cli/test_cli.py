@@ -67,11 +67,25 @@ def test_wrong_usage_says_what_to_do(hw, words, said):
     assert done.stderr == f"heapwright: {said}\n"
 
 
-def test_misspelt_variables_are_warned_about(hw):
-    done = hw("help", env={**os.environ, "HEAPWRIGHT_OUTPT": "x", "HEAPWRIGHT_DEPTH": "7"})
+@pytest.mark.parametrize("name, meant", [
+    ("OUTPT", "OUTPUT"),
+    ("HEAP_CLSS", "HEAP_CLASS_BYTES"),
+    ("HEAP_CLASSES", "HEAP_CLASS_BYTES"),
+    ("HEAP_RETURN", "HEAP_RETURNS"),
+    ("HEAP_CHECK", "CHECK"),
+    ("HEAP_STATS", "STATS"),
+    ("HEAP_CHECK_ALL_FREES", "CHECK"),
+    ("HEAP_KEEP_FREE", "HEAP_KEEP_FREE_BYTES"),
+    ("POOL_HUGE", "POOL_HUGE_PAGES"),
+    ("POOL", "POOL_SIZE"),
+    ("HEAP_FOO", None),
+])
+def test_misspelt_variables_are_warned_about(hw, name, meant):
+    """What many names begin with used to make HEAP_LIBC similar to HEAP_CLSS."""
+    done = hw("help", env={**os.environ, f"HEAPWRIGHT_{name}": "x", "HEAPWRIGHT_DEPTH": "7"})
     assert done.returncode == 0
-    assert done.stderr == ("heapwright: the environment variable HEAPWRIGHT_OUTPT is none of heapwright's and has no "
-                           "effect; did you mean HEAPWRIGHT_OUTPUT?\n")
+    hint = f"; did you mean HEAPWRIGHT_{meant}?" if meant else ""
+    assert done.stderr == f"heapwright: the environment variable HEAPWRIGHT_{name} is none of heapwright's and has no effect{hint}\n"
 
 
 def test_a_full_disk_is_no_success(build):

@@ -54,6 +54,9 @@ static inline const char *hwi_heap_field_text_rule(const struct hwi_heap_field *
 /* Returns whether NAME=VALUE looks like a variable of the heap, by its name, but is none. */
 bool hwi_heap_variable_is_unknown(const char *variable);
 
+/* Returns the variable that is meant if an unknown one is that of another prefix, such as HEAPWRIGHT_HEAP_CHECK; or NULL. */
+const char *hwi_heap_variable_meant(const char *variable);
+
 /* Returns what a config has in a field: of a list, its numbers, or NULL, and how many there are; of others, the value. */
 const size_t *hwi_heap_field_list(const struct hw_heap_config *config, const struct hwi_heap_field *field);
 size_t hwi_heap_field_count(const struct hw_heap_config *config, const struct hwi_heap_field *field);

@@ -67,3 +67,17 @@ bool hwi_heap_variable_is_unknown(const char *variable)
       return false;
   return !is_named(variable, HWI_HEAP_LIBC_VARIABLE) && !is_named(variable, HWI_HEAP_CONFIG_VARIABLE);
 }
+
+const char *hwi_heap_variable_meant(const char *variable)
+{
+  static const char short_prefix[] = "HEAPWRIGHT_";
+  static const char *const others[] = {"HEAPWRIGHT_CHECK", "HEAPWRIGHT_STATS"};
+  if (strncmp(variable, HWI_HEAP_PREFIX, sizeof HWI_HEAP_PREFIX - 1) != 0)
+    return NULL;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    const char *name = others[i] + sizeof short_prefix - 1;
+    if (!strncmp(variable + sizeof HWI_HEAP_PREFIX - 1, name, strlen(name)))
+      return others[i];
+  }
+  return NULL;
+}

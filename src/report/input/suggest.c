@@ -3,10 +3,13 @@
  * Similarity is measured by the number of edits (a character inserted, removed or replaced, or two neighbours
  * swapped) that turn one word into the other: the optimal string alignment distance, by dynamic programming over
  * three rows. A word is similar enough if at most a third of its characters need an edit. A prefix ("--child" for
- * "--children") counts as one edit.
+ * "--children") counts as one edit. The first parts of a known word that has several ("class" of "class_bytes") are compared
+ * as well, and count as one edit more.
  */
 #include "report/input/suggest.h"
 
+#include <limits.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { WORD_MAX = 40 };
@@ -16,7 +19,8 @@ static unsigned smaller(unsigned a, unsigned b)
   return a < b ? a : b;
 }
 
-static unsigned edits(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
+/* Sets each counts[j] to the number of edits from `a` to the first j characters of `b`. */
+static void count_edits(unsigned counts[WORD_MAX + 1], const char *a, size_t a_bytes, const char *b, size_t b_bytes)
 {
   unsigned rows[3][WORD_MAX + 1];
   unsigned *before = rows[0], *last = rows[1], *row = rows[2];
@@ -35,7 +39,17 @@ static unsigned edits(const char *a, size_t a_bytes, const char *b, size_t b_byt
     last = row;
     row = spare;
   }
-  return last[b_bytes];
+  memcpy(counts, last, (b_bytes + 1) * sizeof *counts);
+}
+
+static bool is_similar(unsigned edits, size_t a_bytes, size_t b_bytes)
+{
+  return edits <= ((a_bytes > b_bytes ? a_bytes : b_bytes) + 1) / 3;
+}
+
+static bool is_end_of_part(const char *known, size_t at)
+{
+  return at > 0 && (known[at] == '_' || known[at] == '-');
 }
 
 void hwi_suggestion_init(struct hwi_suggestion *suggestion, const char *word, size_t word_bytes)
@@ -49,11 +63,14 @@ void hwi_suggestion_offer(struct hwi_suggestion *suggestion, const char *known)
   size_t bytes = strlen(known);
   if (bytes > WORD_MAX)
     return;
-  unsigned count = edits(suggestion->word, suggestion->word_bytes, known, bytes);
+  unsigned counts[WORD_MAX + 1], count = UINT_MAX;
+  count_edits(counts, suggestion->word, suggestion->word_bytes, known, bytes);
+  for (size_t i = 0; i <= bytes; i++)
+    if ((i == bytes || is_end_of_part(known, i)) && is_similar(counts[i], suggestion->word_bytes, i))
+      count = smaller(count, counts[i] + (i < bytes));
   if (suggestion->word_bytes >= PREFIX_MIN && strncmp(suggestion->word, known, suggestion->word_bytes) == 0)
     count = 1;
-  size_t longer = bytes > suggestion->word_bytes ? bytes : suggestion->word_bytes;
-  if (count > (longer + 1) / 3)
+  if (count == UINT_MAX)
     return;
   if (!suggestion->best || count < suggestion->best_edits) {
     suggestion->best = known;
