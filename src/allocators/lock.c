@@ -66,7 +66,7 @@ static void learn_tid(void)
     hwi_lock_words = (struct hwi_lock_words){0, hwi_os_tid()};
 }
 
-/* The kernel gives it to this thread before all that come later. Returns false if it takes longer than that, unless `most_ns` is 0. */
+/* The kernel, where it has such locks, gives it to this thread before all that come later. Returns false if it takes longer than that, unless `most_ns` is 0. */
 static bool wait_in_turn(struct hwi_lock *lock, uint64_t most_ns)
 {
   learn_tid();
@@ -129,16 +129,11 @@ bool hwi_lock_spin(struct hwi_lock *lock)
 
 enum { OPEN, CLOSING };
 
-/* Of `waiting`: the number of threads in hwi_lock_wait, and above it the number of forks since the first process. */
-enum { COUNT_OF_WAITING = 0xffffff };
-
 static uint32_t state = OPEN;
-static uint32_t waiting;
+static uint32_t waiting;  /* threads in hwi_lock_wait */
 static uint32_t watching; /* threads that close the locks, and sleep until none waits */
 /* Of these, calls of this thread: a signal handler may fork while its thread waits or watches. */
 static __thread uint32_t own_waits, own_watches;
-static __thread uint32_t
-    renewed_waits; /* the own ones that the last fork of this thread has counted, if this is its child */
 /* Forks of this thread that are closing the locks or have closed them: a handler may interrupt one, and fork. */
 static __thread unsigned closing;
 
@@ -147,26 +142,13 @@ bool hwi_lock_is_closed(void)
   return __atomic_load_n(&state, __ATOMIC_SEQ_CST) != OPEN;
 }
 
-/* A handler may fork at each of its instructions. Its child counts anew, with or without this change: the thread's own number says which. */
-static void count_wait(uint32_t change)
+/* A handler that forks sees both changes or none. */
+static void count(uint32_t *all, uint32_t *own, uint32_t change)
 {
-  uint32_t seen = __atomic_load_n(&waiting, __ATOMIC_SEQ_CST), now = seen;
-  __atomic_store_n(&own_waits, own_waits + change, __ATOMIC_RELAXED);
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  while (!__atomic_compare_exchange_n(&waiting, &now, now + change, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
-    bool is_new_child = (now ^ seen) & ~(uint32_t)COUNT_OF_WAITING;
-    if (is_new_child && __atomic_load_n(&renewed_waits, __ATOMIC_RELAXED) == own_waits)
-      return;
-    seen = now;
-  }
-}
-
-static void count_child(void)
-{
-  uint32_t forks = (waiting | COUNT_OF_WAITING) + 1;
-  renewed_waits = own_waits;
-  waiting = forks | own_waits;
-  watching = own_watches;
+  uint64_t held = hwi_os_hold_async_signals();
+  *own += change;
+  __atomic_add_fetch(all, change, __ATOMIC_SEQ_CST);
+  hwi_os_release_signals(held);
 }
 
 bool hwi_lock_wait(struct hwi_lock *lock)
@@ -174,33 +156,30 @@ bool hwi_lock_wait(struct hwi_lock *lock)
   learn_tid();
   if (hwi_lock_try_take(lock))
     return true;
-  count_wait(1);
+  count(&waiting, &own_waits, 1);
   bool has_it = take_soon(lock, false);
   if (!has_it && !hwi_lock_is_closed()) {
     wait_in_turn(lock, 0);
     has_it = true;
   }
-  count_wait((uint32_t)-1);
+  count(&waiting, &own_waits, (uint32_t)-1);
   if (__atomic_load_n(&watching, __ATOMIC_SEQ_CST))
     hwi_os_wake_all(&waiting);
   return has_it;
 }
 
-/* Returns false if none does; otherwise, what the word is. */
 static uint32_t others_waiting(void)
 {
   uint32_t all = __atomic_load_n(&waiting, __ATOMIC_SEQ_CST);
-  return (all & COUNT_OF_WAITING) > own_waits ? all : 0;
+  return all > own_waits ? all : 0;
 }
 
 static void wait_for_waiting(void)
 {
-  own_watches++;
-  __atomic_add_fetch(&watching, 1, __ATOMIC_SEQ_CST);
+  count(&watching, &own_watches, 1);
   for (uint32_t all; (all = others_waiting());)
     hwi_os_wait_for_change(&waiting, all);
-  __atomic_sub_fetch(&watching, 1, __ATOMIC_SEQ_CST);
-  own_watches--;
+  count(&watching, &own_watches, (uint32_t)-1);
 }
 
 static void give_if_mine(const struct hwi_lock_set *set)
@@ -270,7 +249,8 @@ static void renew_all(const struct hwi_lock_set *set)
   hwi_lock_words = (struct hwi_lock_words){0, tid};
   if (!closing)
     state = OPEN;
-  count_child();
+  waiting = own_waits;
+  watching = own_watches;
   hwi_os_release_signals(held);
 }
 

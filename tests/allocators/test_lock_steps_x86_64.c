@@ -1,4 +1,5 @@
-/* test_lock_steps_x86_64.c - a signal handler forks at each instruction of a thread that waits for a lock, gets it and gives it
+/* test_lock_steps_x86_64.c - a signal handler forks at each instruction of a thread that waits for a lock, gets it and gives it, or does
+ * not get it because it is closed
  *
  * Breaks if the child counts a thread that does not wait, or does not count one that does: its next fork would never end, or begin too
  * soon.
@@ -14,6 +15,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "../record/programs/stepping.h"
@@ -46,6 +48,18 @@ static void *hold(void *argument)
   return argument;
 }
 
+static void *hold_closed(void *argument)
+{
+  hwi_lock_before_fork(&locks, false);
+  is_held = true;
+  while (!may_give)
+    sched_yield();
+  hwi_lock_after_fork(&locks, false);
+  hwi_lock_give(&outer);
+  is_held = false;
+  return argument;
+}
+
 static void let_give(void)
 {
   may_give = true;
@@ -65,15 +79,17 @@ static pid_t fork_with_locks(void)
   return child;
 }
 
-static void on_step(int number)
+/* A handler that forks is not that of a signal which must be held for the lock (SIGTRAP is not). */
+static void on_step(int number, siginfo_t *info, void *argument)
 {
-  (void)number;
+  (void)number, (void)info;
+  const ucontext_t *interrupted = argument;
   int step = ++steps;
   if (has_forked || !is_stepping)
     return;
   if (!may_give && (step == fork_at || step == STEPS_OF_WAIT))
     let_give();
-  if (step == fork_at) {
+  if (step >= fork_at && !sigismember(&interrupted->uc_sigmask, SIGALRM)) {
     has_forked = true;
     forked = fork_with_locks();
   }
@@ -85,7 +101,9 @@ static bool wait_step_by_step(void)
   enum hwi_lock_result result = hwi_lock_enter(&inner);
   hwi_lock_leave(&inner, result);
   end_stepping();
-  return result == HWI_LOCK_TAKEN && inner.word == 0;
+  if (!may_give)
+    let_give();
+  return inner.word == 0;
 }
 
 /* The lock is free, and the next fork ends. */
@@ -99,13 +117,13 @@ static bool is_as_before(void)
 }
 
 /* Returns whether there is such a step. */
-static bool fork_at_step(int step)
+static bool fork_at_step(int step, void *(*holds)(void *))
 {
   pthread_t holder;
   has_forked = may_give = false;
   steps = 0;
   fork_at = step;
-  assert_int_equal(pthread_create(&holder, NULL, hold, NULL), 0);
+  assert_int_equal(pthread_create(&holder, NULL, holds, NULL), 0);
   while (!is_held)
     sched_yield();
   bool is_right = wait_step_by_step() && is_as_before();
@@ -120,25 +138,38 @@ static bool fork_at_step(int step)
   return has_forked;
 }
 
-static void a_handler_forks_at_each_step(void **state)
+/* Returns how many steps there are. */
+static int fork_at_each_step(void *(*holds)(void *))
 {
-  (void)state;
 #ifdef HW_SANITIZED_THREAD
   skip(); /* it runs handlers later */
 #endif
-  struct sigaction action = {.sa_handler = on_step}, before;
+  struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO}, before;
   sigaction(SIGTRAP, &action, &before);
   int count = 0;
-  while (fork_at_step(count + 1))
+  while (fork_at_step(count + 1, holds))
     count++;
   sigaction(SIGTRAP, &before, NULL);
-  assert_true(count > STEPS_OF_WAIT);
+  return count;
+}
+
+static void a_thread_that_waits(void **state)
+{
+  (void)state;
+  assert_true(fork_at_each_step(hold) > STEPS_OF_WAIT);
+}
+
+static void a_thread_that_need_not_wait(void **state)
+{
+  (void)state;
+  assert_in_range(fork_at_each_step(hold_closed), 1, STEPS_OF_WAIT);
 }
 
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_handler_forks_at_each_step),
+      cmocka_unit_test(a_thread_that_waits),
+      cmocka_unit_test(a_thread_that_need_not_wait),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

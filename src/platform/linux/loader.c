@@ -210,8 +210,8 @@ static size_t build_id_in(const uint8_t *at, const uint8_t *end, uint8_t *to, si
   return 0;
 }
 
-/* Returns the segments of a module, *count of them: none if its headers are not in its first page. */
-static const ElfW(Phdr) *segments_of(const struct hwi_os_module *module, unsigned *count)
+/* Returns the segments of a module, *count ElfW(Phdr): none if its headers are not in its first page. */
+static const void *segments_of(const struct hwi_os_module *module, unsigned *count)
 {
   const ElfW(Ehdr) *ehdr = (const void *)module->start;
   *count = 0;
