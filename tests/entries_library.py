@@ -15,7 +15,7 @@ SOURCES = [ROOT / "src" / name for name in (
 PLATFORM = [ROOT / "src" / name for name in (
     "platform/linux/os.c", "platform/linux/file.c", "platform/linux/loader.c",
     "platform/linux/threads.c", "platform/linux/dynamic.c", "platform/linux/vdso.c",
-    "platform/linux/elf.c", "platform/linux/symbols.c")]
+    "platform/linux/elf.c", "platform/linux/find_object.c", "platform/linux/symbols.c")]
 FLAGS = ["-std=gnu17", "-fPIC", "-shared", "-fvisibility=hidden", "-fexceptions", "-ftls-model=initial-exec",
          "-foptimize-sibling-calls", f"-I{ROOT}/src", f"-I{ROOT}/include", "-Wall", "-Wextra", "-Werror"]
 LINK = ["-Wl,-z,now,--no-undefined"]

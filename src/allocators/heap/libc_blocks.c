@@ -13,6 +13,7 @@
 
 #include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "platform/os.h"
 
@@ -49,10 +50,10 @@ static struct node *next_node(uintptr_t *word, bool makes)
   return (struct node *)found;
 }
 
-/* Returns where the heap of a block is, or NULL as above. */
+/* Returns where the heap of a block is, or NULL as above. No block begins within a granule. */
 static uintptr_t *find_heap(const void *block, bool makes)
 {
-  struct node *node = &root;
+  struct node *node = (uintptr_t)block % HW_HEAP_ALIGN ? NULL : &root;
   for (unsigned shift = HWI_GRANULE_BITS + (LEVELS - 1) * NODE_BITS; node; shift -= NODE_BITS) {
     uintptr_t *word = &node->words[(uintptr_t)block >> shift & ((1 << NODE_BITS) - 1)];
     if (shift == HWI_GRANULE_BITS)
@@ -175,12 +176,16 @@ static void *note(struct hw_heap *heap, void *block)
 void *hwi_libc_alloc(struct hw_heap *heap, size_t align, size_t bytes, bool is_zeroed)
 {
   bytes = bytes ? bytes : 1;
-  if (is_zeroed)
-    return note(heap, calloc(1, bytes));
-  if (align <= HW_HEAP_ALIGN)
-    return note(heap, malloc(bytes));
+  if (align <= HW_HEAP_ALIGN) {
+    void *block = is_zeroed ? calloc(1, bytes) : malloc(bytes);
+    if ((uintptr_t)block % HW_HEAP_ALIGN == 0)
+      return note(heap, block);
+    free(block); /* some have blocks of 8 bytes, or align all to 8 */
+  }
   void *block;
-  return note(heap, posix_memalign(&block, align, bytes) == 0 ? block : NULL);
+  if (posix_memalign(&block, align > HW_HEAP_ALIGN ? align : HW_HEAP_ALIGN, bytes) != 0)
+    return NULL;
+  return note(heap, is_zeroed ? memset(block, 0, bytes) : block);
 }
 
 enum hw_heap_fault hwi_libc_free(struct hw_heap *heap, void *block)
@@ -201,9 +206,11 @@ size_t hwi_libc_block_bytes(const struct hw_heap *heap, void *block, enum hw_hea
 void hwi_libc_each(const struct hw_heap *heap, hw_heap_visit_fn *see, void *context)
 {
   const struct hwi_libc_blocks *blocks = &heap->libc_blocks;
-  for (const struct hwi_libc_slot *slot = blocks->slots; slot < blocks->slots + blocks->slot_count; slot++)
+  for (size_t i = 0; i < blocks->slot_count; i++) {
+    const struct hwi_libc_slot *slot = &blocks->slots[i];
     if (is_live(heap, slot) && !see(context, block_of(slot), slot->bytes))
       return;
+  }
 }
 
 static bool free_block(void *heap, void *block, size_t bytes)

@@ -507,6 +507,22 @@ static void expect_blocks(struct hw_heap *heap, size_t count)
   expect(walked == count && (stats.used_bytes == 0) == (count == 0), "the heap has these blocks");
 }
 
+/* Malloc may align a block of 8 bytes to 8; the heap does not. */
+static void expect_foreign_within(struct hw_heap *heap)
+{
+  enum { COUNT = 100 };
+  char *blocks[COUNT];
+  for (int i = 0; i < COUNT; i++) {
+    blocks[i] = i % 2 ? hw_heap_alloc(heap, 8) : hw_heap_alloc_zeroed(heap, 8);
+    expect((uintptr_t)blocks[i] % HW_HEAP_ALIGN == 0, "blocks are aligned");
+    expect(hw_heap_free(heap, blocks[i] + 8) == HW_HEAP_FOREIGN && is_in(heap, blocks[i]), "no block begins there");
+  }
+  expect_blocks(heap, COUNT);
+  for (int i = 0; i < COUNT; i++)
+    expect(hw_heap_free(heap, blocks[i]) == HW_HEAP_OK && !is_in(heap, blocks[i]), "it is free");
+  expect_blocks(heap, 0);
+}
+
 /* Returns a block that realloc has moved out of the heap. */
 static char *move_from(struct hw_heap *heap, size_t bytes)
 {
@@ -533,6 +549,7 @@ static void free_blocks_of_heaps(void)
   void *left = hw_heap_alloc(heap, 10), *volatile freed = hw_heap_alloc(heap, 20);
   free(freed);
   expect(!is_in(heap, freed) && hw_heap_free(heap, freed) == HW_HEAP_FOREIGN, "it is free");
+  expect_foreign_within(other);
   char *larger = move_from(heap, 50000), *shorter = move_from(other, 50), *volatile libcs = malloc(30);
   expect(!realloc(hw_heap_alloc(other, 40), 0), "realloc to 0 frees");
   free(hw_heap_alloc(other, 100));
