@@ -23,7 +23,7 @@ int hwi_allocator_find(char **preload, const char *name, struct hwi_error *error
  * will see the crash. Returns false, with the reason in *error, if this cannot be tried. */
 bool hwi_allocator_is_loaded(const char *preload, struct hwi_error *error);
 
-/* Returns why `program`, which can be recorded, keeps its own malloc although `preload` is preloaded: a phrase such as "is statically
+/* Returns why `program` keeps its own malloc although `preload` is preloaded: a phrase such as "is statically
  * linked". Returns NULL if no reason is known. */
 const char *hwi_allocator_obstacle(const char *preload, const struct hwi_program *program);
 

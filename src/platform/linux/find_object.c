@@ -17,7 +17,8 @@ static int not_known(void *address, struct dl_find_object *found)
 
 static hwi_find_object_fn *find_object = not_known;
 
-/* libc has it, one of the modules that stay: those that may be unloaded come after it. */
+/* libc has it, one of the modules that stay: those that may be unloaded come after it. An older glibc is searched to the end of the list: what
+ * is preloaded does this at the start, when nothing is unloaded. */
 static hwi_find_object_fn *look_up(const struct link_map *first)
 {
   struct hwi_elf_image image;
