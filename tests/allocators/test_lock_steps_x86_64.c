@@ -34,7 +34,8 @@ static struct hwi_lock *next_lock(const struct hwi_lock *lock)
 static const struct hwi_lock_set locks = {&outer, &inner, next_lock};
 
 static volatile bool is_held, may_give, has_forked;
-static volatile int steps, fork_at;
+static volatile int steps, fork_at, give_at;
+static enum hwi_lock_result result; /* of the last wait */
 static volatile pid_t forked;
 
 static void *hold(void *argument)
@@ -87,7 +88,7 @@ static void on_step(int number, siginfo_t *info, void *argument)
   int step = ++steps;
   if (has_forked || !is_stepping)
     return;
-  if (!may_give && (step == fork_at || step == STEPS_OF_WAIT))
+  if (!may_give && (step == fork_at || step == give_at))
     let_give();
   if (step >= fork_at && !sigismember(&interrupted->uc_sigmask, SIGALRM)) {
     has_forked = true;
@@ -98,7 +99,7 @@ static void on_step(int number, siginfo_t *info, void *argument)
 static bool wait_step_by_step(void)
 {
   begin_stepping();
-  enum hwi_lock_result result = hwi_lock_enter(&inner);
+  result = hwi_lock_enter(&inner);
   hwi_lock_leave(&inner, result);
   end_stepping();
   if (!may_give)
@@ -156,13 +157,17 @@ static int fork_at_each_step(void *(*holds)(void *))
 static void a_thread_that_waits(void **state)
 {
   (void)state;
+  give_at = STEPS_OF_WAIT; /* it would wait for ever */
   assert_true(fork_at_each_step(hold) > STEPS_OF_WAIT);
+  assert_int_equal(result, HWI_LOCK_TAKEN);
 }
 
 static void a_thread_that_need_not_wait(void **state)
 {
   (void)state;
-  assert_in_range(fork_at_each_step(hold_closed), 1, STEPS_OF_WAIT);
+  give_at = 0;
+  assert_true(fork_at_each_step(hold_closed) > 0);
+  assert_int_equal(result, HWI_LOCK_CLOSED);
 }
 
 int main(void)
