@@ -3,7 +3,7 @@
 
 #include "platform/os_heap.h"
 
-enum { PLAIN_ALIGN = 16 };
+enum { PLAIN_ALIGN = __alignof__(max_align_t) }; /* what malloc gives: 8 on 32-bit Arm */
 
 static void *(*next_malloc)(size_t bytes);
 static void *(*next_aligned_alloc)(size_t align, size_t bytes);
