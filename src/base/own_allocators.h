@@ -10,12 +10,16 @@
 #define HWI_POOL_LIBRARY "libheapwright-tlsf.so"
 #define HWI_HEAP_LIBRARY "libheapwright-heap.so"
 
-/* Returns whether the library at `path`, or the link there, serves only programs on glibc: it passes the calls of others on to the
- * next malloc. */
+/* Returns whether a path is that of the library `name`, or of a link to it. */
+static inline bool hwi_is_library(const char *path, const char *name)
+{
+  return hwi_has_suffix(path, strlen(path), name);
+}
+
+/* Returns whether the library at `path` serves only programs on glibc: it passes the calls of others on to the next malloc. */
 static inline bool hwi_serves_only_glibc(const char *path)
 {
-  const size_t bytes = strlen(path);
-  return hwi_has_suffix(path, bytes, HWI_POOL_LIBRARY) || hwi_has_suffix(path, bytes, HWI_HEAP_LIBRARY);
+  return hwi_is_library(path, HWI_POOL_LIBRARY) || hwi_is_library(path, HWI_HEAP_LIBRARY);
 }
 
 #endif

@@ -70,9 +70,11 @@ static void report_unknown(char *const *variables)
     hwi_message_text(&line, *variables);
     hwi_message_text(&line, " has no effect: the heap has no such setting");
     const char *meant = hwi_heap_variable_meant(*variables);
-    hwi_message_text(&line, meant ? "; did you mean " : "");
-    hwi_message_text(&line, meant ? meant : "");
-    hwi_message_text(&line, meant ? "?" : "");
+    if (meant) {
+      hwi_message_text(&line, "; did you mean ");
+      hwi_message_text(&line, meant);
+      hwi_message_text(&line, "?");
+    }
     hwi_message_print(&line);
   }
 }

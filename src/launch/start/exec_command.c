@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/suffix.h"
 #include "launch/start/allocator.h"
 #include "launch/start/heap_variables.h"
 #include "launch/start/launch.h"
@@ -44,15 +43,10 @@ static int set_preload(const char *allocator, bool children, struct hwi_error *e
   return status;
 }
 
-static bool is_library(const char *allocator, const char *name)
-{
-  return hwi_has_suffix(allocator, strlen(allocator), name); /* or a link */
-}
-
 /* The option is about this command, and what the environment says may be older. */
 static int set_stats(const struct hwi_exec_options *options, const char *allocator)
 {
-  if (!is_library(allocator, HWI_HEAP_LIBRARY))
+  if (!hwi_is_library(allocator, HWI_HEAP_LIBRARY))
     return setenv("HEAPWRIGHT_POOL_STATS", "1", 1);
   const char *file = getenv(STATS_VARIABLE);
   if (file && *file && strcmp(file, STATS_OF_OPTION) != 0)
@@ -66,7 +60,7 @@ static int set_stats(const struct hwi_exec_options *options, const char *allocat
 static int check_variables(const struct hwi_exec_options *options, const char *allocator, struct hwi_error *error)
 {
   static const char name[] = STATS_VARIABLE "=";
-  if (!options->stats || !is_library(allocator, HWI_HEAP_LIBRARY))
+  if (!options->stats || !hwi_is_library(allocator, HWI_HEAP_LIBRARY))
     return 0;
   for (size_t i = 0; i < options->variable_count; i++) {
     const char *variable = options->variables[i];
@@ -113,11 +107,11 @@ static int become(const char *path, char **command, struct hwi_error *error)
 /* Warns of options that the allocator does not have. */
 static void check_options(const struct hwi_exec_options *options, const char *allocator)
 {
-  if (is_library(allocator, HWI_POOL_LIBRARY))
+  if (hwi_is_library(allocator, HWI_POOL_LIBRARY))
     return;
   if (options->pool_bytes != HWI_EXEC_POOL_DEFAULT)
     options->warn("--pool-size is for tlsf; %s ignores it", options->allocator);
-  if (options->stats && !is_library(allocator, HWI_HEAP_LIBRARY))
+  if (options->stats && !hwi_is_library(allocator, HWI_HEAP_LIBRARY))
     options->warn("--stats is for tlsf and heap; %s ignores it", options->allocator);
 }
 

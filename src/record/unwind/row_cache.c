@@ -142,13 +142,15 @@ struct hwi_cached_row hwi_row_cache_find_slow(struct hwi_lane *lane, uintptr_t p
     struct hwi_cfi_module cfi = {module.start, module.end, module.eh_frame_hdr};
     row = hwi_cfi_row(&cfi, at, rows->cfi_cache);
   }
-  if (row.kind == HWI_ROW_NONE && number && !hwi_os_is_code(&module, at))
-    number = 0; /* data, or code that was generated there */
-  if (row.kind == HWI_ROW_NONE && !number && is_after_call(pc))
-    row.offset = HWI_ROW_AFTER_CALL;
-  const int32_t registers_off = row.kind == HWI_ROW_NONE && !is_interrupted ? signal_off(pc) : 0;
-  if (registers_off)
-    row = (struct hwi_frame_row){.kind = HWI_ROW_SIGNAL, .offset = registers_off};
+  if (row.kind == HWI_ROW_NONE) {
+    if (number && !hwi_os_is_code(&module, at))
+      number = 0; /* data, or code that was generated there */
+    const int32_t registers_off = is_interrupted ? 0 : signal_off(pc);
+    if (registers_off)
+      row = (struct hwi_frame_row){.kind = HWI_ROW_SIGNAL, .offset = registers_off};
+    else if (!is_interrupted && !number && is_after_call(pc))
+      row.offset = HWI_ROW_AFTER_CALL;
+  }
   struct hwi_cached_row of = row_of(row, number);
   put(rows->slots, rows->count, (struct hwi_row_slot){key, of});
   return of;
