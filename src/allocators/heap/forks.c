@@ -65,7 +65,7 @@ static bool is_kept(const struct hwi_owner *owner, const void *key)
 /* Moves what other threads have freed. The rest of their list is lost from the first link that is not one. */
 static void save(struct hwi_page *page, struct hwi_owner *owner)
 {
-  struct hwi_free_block *list = page->remote, **at = &list;
+  struct hwi_free_block *list = hwi_page_remote(page), **at = &list;
   for (uint32_t i = 0; *at && i < page->capacity && hwi_page_has_block(page, *at) && (*at)->page == page; i++)
     at = &(*at)->next;
   *at = owner->saved;
@@ -82,7 +82,7 @@ static void keep_pages(struct hwi_page *arena, const void *key)
       save(page, owner);
     else
       page->thread = 0; /* a new thread may have the same value */
-    page->remote = NULL;
+    page->remote = 0;
   }
 }
 

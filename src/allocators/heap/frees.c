@@ -82,7 +82,7 @@ static __attribute__((no_sanitize("thread"))) bool is_free(const struct hwi_owne
   if (!its || (block->page != page && !(its == owner && checks_all)))
     return false;
   return is_on(page, __atomic_load_n(&page->free, __ATOMIC_RELAXED), block) ||
-         is_on(page, __atomic_load_n(&page->remote, __ATOMIC_ACQUIRE), block) ||
+         is_on(page, hwi_page_remote(page), block) ||
          is_on(page, __atomic_load_n(&its->own_lists[page->class_index], __ATOMIC_RELAXED), block) ||
          (!checks_all && !its->heap->sole && is_in_a_list(its->heap, page->class_index, block));
 }

@@ -46,7 +46,7 @@ static const struct hwi_free_block *last_returned(const struct hwi_owner *owner,
   const struct hwi_page *page = __atomic_load_n(&owner->inbox, __ATOMIC_ACQUIRE);
   for (int i = 1; page && page->class_index != class_index; i++)
     page = i < FIRST ? page->inbox_next : NULL;
-  return page ? __atomic_load_n(&page->remote, __ATOMIC_RELAXED) : NULL;
+  return page ? hwi_page_remote(page) : NULL;
 }
 
 /* The thread keeps none of the class now. */
@@ -90,12 +90,13 @@ void hwi_owner_end_exchanges(struct hwi_owner *owner)
 struct chain {
   struct hwi_page *page;
   struct hwi_free_block *first, *last;
+  size_t count;
 };
 
 static void push_chain(const struct chain *chain)
 {
   if (chain->page)
-    hwi_page_push_remote(chain->page, chain->first, chain->last);
+    hwi_page_push_remote(chain->page, chain->first, chain->last, chain->count);
 }
 
 /* The program may have overwritten the mark of a free block: the page is found by the address. */
@@ -104,10 +105,11 @@ static void add_to_chain(struct chain chains[CHAINS], struct hwi_page *page, str
   struct chain *chain = &chains[((uintptr_t)page >> HWI_PAGE_BITS) % CHAINS];
   if (chain->page != page) {
     push_chain(chain);
-    *chain = (struct chain){page, NULL, block};
+    *chain = (struct chain){page, NULL, block, 0};
   }
   block->next = chain->first;
   chain->first = block;
+  chain->count++;
 }
 
 /* Returns the link after the kept blocks, or after the first `most` of them, and how many these are. */
@@ -182,7 +184,7 @@ void hwi_owner_free_others(struct hwi_owner *owner, struct hwi_page *page, struc
     return;
   }
   block->page = page;
-  hwi_page_push_remote(page, block, block);
+  hwi_page_push_remote(page, block, block, 1);
   if (may_keep && owner->kept_left[i] < 0 && ++owner->kept_left[i] == 0)
     count_again(owner, i, true);
   if (may_keep && is_short(owner->heap, i))

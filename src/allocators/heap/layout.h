@@ -125,7 +125,7 @@ struct hwi_page {
   bool is_clean;  /* never written since the system gave the memory */
   bool is_coming; /* pending: to be made present; otherwise it goes back to the system */
   /* Of all threads. */
-  struct hwi_free_block *remote;
+  uint64_t remote; /* hwi_remote */
   struct hwi_page *inbox_next;
   struct hwi_arena_links links;
 };
@@ -291,6 +291,28 @@ static inline struct hwi_page *hwi_unit_of(const struct hwi_page *page)
 static inline uintptr_t hwi_page_start(const struct hwi_page *page)
 {
   return hwi_space.start + ((size_t)(page - hwi_space.pages) << HWI_SLICE_BITS);
+}
+
+/* What other threads have freed of a page, in one word: how many blocks, and the offset of the first one, in the lower half. 0: none. */
+static inline uint64_t hwi_remote(const struct hwi_page *page, const struct hwi_free_block *first, size_t count)
+{
+  return (uint64_t)count << 32 | ((uintptr_t)first - hwi_page_start(page));
+}
+
+static inline uint32_t hwi_remote_count(uint64_t remote)
+{
+  return (uint32_t)(remote >> 32);
+}
+
+static inline struct hwi_free_block *hwi_remote_first(const struct hwi_page *page, uint64_t remote)
+{
+  return remote ? (struct hwi_free_block *)(hwi_page_start(page) + (uint32_t)remote) : NULL;
+}
+
+/* The list of what other threads have freed. */
+static inline struct hwi_free_block *hwi_page_remote(const struct hwi_page *page)
+{
+  return hwi_remote_first(page, __atomic_load_n(&page->remote, __ATOMIC_ACQUIRE));
 }
 
 /* The page is made: who looks at all pages sees what was written of it before, also without the lock and in the child of a fork. */
@@ -578,8 +600,9 @@ bool hwi_owner_adopt_page(struct hwi_owner *owner, unsigned class_index);
 /* Takes a page of which the thread frees a block. Returns false if it is not an orphan's. */
 bool hwi_owner_adopt(struct hwi_owner *owner, struct hwi_page *page);
 
-/* Blocks of one page, linked from the first to the last. */
-void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *first, struct hwi_free_block *last);
+/* `count` blocks of one page, linked from the first to the last. */
+void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *first, struct hwi_free_block *last,
+                          size_t count);
 
 /* Changes all orphans from one state to the other. */
 void hwi_owner_change_orphans(struct hw_heap *heap, enum hwi_owner_state from, enum hwi_owner_state to);

@@ -48,20 +48,40 @@ static struct hwi_owner *push_page(struct hwi_page *page)
   return owner;
 }
 
-void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *first, struct hwi_free_block *last)
+void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *first, struct hwi_free_block *last,
+                          size_t count)
 {
-  struct hwi_free_block *next = __atomic_load_n(&page->remote, __ATOMIC_RELAXED);
-  do
-    last->next = next;
-  while (!__atomic_compare_exchange_n(&page->remote, &next, first, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
-  if (!next)
+  uint64_t before = __atomic_load_n(&page->remote, __ATOMIC_RELAXED), after;
+  do {
+    last->next = hwi_remote_first(page, before);
+    after = hwi_remote(page, first, hwi_remote_count(before) + count);
+  } while (!__atomic_compare_exchange_n(&page->remote, &before, after, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+  if (!before)
     drain_orphan(push_page(page));
 }
 
-static void take_back(struct hwi_page *page, struct hwi_free_block *first, struct hwi_free_block *last, uint32_t count)
+/* Returns both lists as one. Only the shorter one is followed to its end: each link of blocks that another thread has freed waits for
+ * that thread's processor. */
+static struct hwi_free_block *join(struct hwi_free_block *one, struct hwi_free_block *other)
 {
-  last->next = page->free;
-  page->free = first;
+  if (!other)
+    return one;
+  struct hwi_free_block *last = one, *others_last = other;
+  while (last->next && others_last->next) {
+    last = last->next;
+    others_last = others_last->next;
+  }
+  if (others_last->next) {
+    last->next = other;
+    return one;
+  }
+  others_last->next = one;
+  return other;
+}
+
+static void take_back(struct hwi_page *page, struct hwi_free_block *list, uint32_t count)
+{
+  page->free = join(list, page->free);
   if (page->is_full) {
     hwi_page_settle(page);
     page->count++;
@@ -73,20 +93,17 @@ static void take_back(struct hwi_page *page, struct hwi_free_block *first, struc
 
 static void take_remote(struct hwi_page *page)
 {
-  struct hwi_free_block *list = __atomic_exchange_n(&page->remote, NULL, __ATOMIC_ACQ_REL), *last = list;
-  uint32_t count = 1;
-  if (!list) /* a fork has moved the blocks to `saved` */
-    return;
-  for (; last->next; last = last->next)
-    count++;
-  take_back(page, list, last, count);
+  uint64_t remote = __atomic_exchange_n(&page->remote, 0, __ATOMIC_ACQ_REL);
+  if (remote) /* else a fork has moved the blocks to `saved` */
+    take_back(page, hwi_remote_first(page, remote), hwi_remote_count(remote));
 }
 
 static void take_saved(struct hwi_owner *owner)
 {
   for (struct hwi_free_block *block; (block = owner->saved);) {
     __atomic_store_n(&owner->saved, block->next, __ATOMIC_RELAXED);
-    take_back(block->page, block, block, 1);
+    block->next = NULL;
+    take_back(block->page, block, 1);
   }
 }
 

@@ -128,7 +128,7 @@ static void give_list(struct hwi_owner *owner, size_t class_index)
     struct hwi_page *page = hwi_page_of(block); /* the program may have overwritten the mark */
     next = block->next;
     if (page != owner->pages[class_index]) {
-      hwi_page_push_remote(page, block, block);
+      hwi_page_push_remote(page, block, block, 1);
       continue;
     }
     block->next = page->free;
@@ -234,7 +234,8 @@ static bool add_page(struct hwi_owner *owner, unsigned class_index)
   if (!page)
     return false;
   size_t granules = block_bytes >> HWI_GRANULE_BITS;
-  page->free = page->remote = NULL;
+  page->free = NULL;
+  page->remote = 0;
   page->count = page->carved_count = 0;
   page->capacity = (uint32_t)(page->slice_count * HWI_SLICE_BYTES / block_bytes);
   page->reciprocal = (uint32_t)((((uint64_t)1 << HWI_RECIPROCAL_BITS) + granules - 1) / granules);

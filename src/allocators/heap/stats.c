@@ -46,7 +46,7 @@ __attribute__((no_sanitize("thread"))) static bool add_page(void *context, const
   row->used_count += used;
   row->used_bytes += used * page->block_bytes;
   if (page->kind == HWI_PAGE_SMALL)
-    subtract(row, count_list(page, __atomic_load_n(&page->remote, __ATOMIC_ACQUIRE)));
+    subtract(row, count_list(page, hwi_page_remote(page)));
   return true;
 }
 

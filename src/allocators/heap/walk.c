@@ -117,7 +117,7 @@ static bool add_all(struct free_blocks *set, const struct hwi_page *page)
 {
   if (!has_list_of_owner(page) && !add_list(set, page, page->free))
     return false;
-  return set->count + hwi_page_used_count(page) == page->carved_count && add_list(set, page, page->remote) &&
+  return set->count + hwi_page_used_count(page) == page->carved_count && add_list(set, page, hwi_page_remote(page)) &&
          add_from(set, page, page->owner) && (!has_more(set, page) || add_kept(set, page));
 }
 
