@@ -161,6 +161,62 @@ static void blocks_are_freed_by_other_threads(void **state)
   hw_heap_destroy(exchange.heap);
 }
 
+/* A page gets back what its thread frees, and what another thread frees, whichever is more. `own` and `others` are parts of its blocks. */
+struct part {
+  struct hw_heap *heap;
+  void **blocks;
+  int count;
+};
+
+static void *free_part(void *argument)
+{
+  const struct part *part = argument;
+  for (int i = 0; i < part->count; i++)
+    if (hw_heap_free(part->heap, part->blocks[i]) != HW_HEAP_OK)
+      return NULL;
+  return argument;
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+  uintptr_t x = *(const uintptr_t *)a, y = *(const uintptr_t *)b;
+  return (x > y) - (x < y);
+}
+
+static void expect_page_gets_back(int own, int others)
+{
+  enum { OF_PAGE = 512, ALL = 2 * OF_PAGE, BYTES = 128 };
+  struct hw_heap *heap = new_heap();
+  static void *blocks[ALL], *again[ALL];
+  for (int i = 0; i < ALL; i++) /* the thread now allocates from the second page */
+    blocks[i] = hw_heap_alloc(heap, BYTES);
+  struct part by_thread = {heap, blocks, own}, by_other = {heap, blocks + own, others};
+  assert_ptr_equal(free_part(&by_thread), &by_thread);
+  run_thread(free_part, &by_other, &by_other);
+  assert_int_equal(used_bytes(heap), (ALL - own - others) * BYTES);
+  hw_heap_collect(heap); /* both are there when they are joined */
+  expect_right(heap);
+  assert_int_equal(used_bytes(heap), (ALL - own - others) * BYTES);
+  for (int i = 0; i < own + others; i++)
+    again[i] = hw_heap_alloc(heap, BYTES);
+  qsort(blocks, (size_t)(own + others), sizeof *blocks, compare_addresses);
+  qsort(again, (size_t)(own + others), sizeof *again, compare_addresses);
+  assert_memory_equal(again, blocks, (size_t)(own + others) * sizeof *blocks);
+  expect_right(heap);
+  for (int i = 0; i < ALL; i++)
+    assert_int_equal(hw_heap_free(heap, blocks[i]), HW_HEAP_OK);
+  expect_empty(heap);
+  hw_heap_destroy(heap);
+}
+
+static void own_and_others_frees_come_together(void **state)
+{
+  (void)state;
+  for (int own = 0; own <= 500; own += 100)
+    for (int others = 0; own + others <= 512; others += 128)
+      expect_page_gets_back(own, others);
+}
+
 /* --- ended threads --- */
 
 enum { BLOCKS = 20000, BLOCK_BYTES = 100 };
@@ -533,6 +589,7 @@ int main(void)
       cmocka_unit_test(figures_while_threads_allocate),
       cmocka_unit_test(threads_do_not_disturb_each_other),
       cmocka_unit_test(blocks_are_freed_by_other_threads),
+      cmocka_unit_test(own_and_others_frees_come_together),
       cmocka_unit_test(the_memory_of_an_ended_thread_is_used_again),
       cmocka_unit_test(a_new_thread_does_not_take_over_very_many_pages),
       cmocka_unit_test(the_memory_of_many_ended_threads_is_used_again),

@@ -27,7 +27,8 @@
  * address of its page's descriptor, and is cleared when the block is given out: a block that has it when it is freed is
  * perhaps free already.
  *
- * Frees by other threads. Blocks that are not kept are pushed on the page's list `remote`. The thread that pushes on an empty list also
+ * Frees by other threads. Blocks that are not kept are pushed on the page's list `remote`. It has their number, so that the owner takes
+ * them without following the links, each of which would have to come from another processor. The thread that pushes on an empty list also
  * pushes the page on the inbox of its owner. Only the thread that takes a page from an inbox takes its remote list, so:
  *   - a page with remote blocks is in exactly one inbox, or is about to be put there;
  *   - its remote blocks count as used until then, so it is neither empty nor given back meanwhile.

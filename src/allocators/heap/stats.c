@@ -14,14 +14,6 @@ enum { ROWS = HW_HEAP_MOST_CLASSES + 1 };
  * Other threads change their pages and lists meanwhile. A number that is read is one that was true a moment ago; links are
  * checked before they are followed. */
 
-static size_t count_list(const struct hwi_page *page, const struct hwi_free_block *list)
-{
-  size_t count = 0;
-  for (; list && count < page->capacity && hwi_page_has_block(page, list); count++)
-    list = __atomic_load_n(&list->next, __ATOMIC_RELAXED);
-  return count;
-}
-
 static void subtract(struct hw_heap_class_stats *row, size_t count)
 {
   count = count < row->used_count ? count : row->used_count;
@@ -46,7 +38,7 @@ __attribute__((no_sanitize("thread"))) static bool add_page(void *context, const
   row->used_count += used;
   row->used_bytes += used * page->block_bytes;
   if (page->kind == HWI_PAGE_SMALL)
-    subtract(row, count_list(page, hwi_page_remote(page)));
+    subtract(row, hwi_remote_count(__atomic_load_n(&page->remote, __ATOMIC_RELAXED)));
   return true;
 }
 
