@@ -60,6 +60,18 @@ static bool take_soon(struct hwi_lock *lock, bool even_if_closed)
   return false;
 }
 
+/* Most holders have the lock for less than a microsecond; to find out how to wait takes longer. */
+static bool try_for_a_moment(struct hwi_lock *lock)
+{
+  enum { MOMENT = 20 };
+  for (int i = 0; i < MOMENT; i++) {
+    if (__atomic_load_n(&lock->word, __ATOMIC_RELAXED) == 0 && hwi_lock_try_take(lock))
+      return true;
+    hwi_arch_pause();
+  }
+  return false;
+}
+
 static void learn_tid(void)
 {
   if (!hwi_lock_words.mine)
@@ -90,7 +102,7 @@ static bool wait_in_turn(struct hwi_lock *lock, uint64_t most_ns)
 void hwi_lock_wait_always(struct hwi_lock *lock)
 {
   learn_tid();
-  if (!hwi_lock_try_take(lock) && !take_soon(lock, true))
+  if (!try_for_a_moment(lock) && !take_soon(lock, true))
     wait_in_turn(lock, 0);
 }
 
@@ -154,7 +166,7 @@ static void count(uint32_t *all, uint32_t *own, uint32_t change)
 bool hwi_lock_wait(struct hwi_lock *lock)
 {
   learn_tid();
-  if (hwi_lock_try_take(lock))
+  if (try_for_a_moment(lock))
     return true;
   count(&waiting, &own_waits, 1);
   bool has_it = take_soon(lock, false);

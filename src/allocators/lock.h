@@ -2,8 +2,8 @@
  *
  * The word is 0, or the holder's tid, with the kernel's flag if other threads wait. Taking a free lock and releasing it
  * without waiting threads is one atomic instruction each, without a system call; while a process has one thread, not
- * even that. If the lock is taken, a thread with a real-time policy waits in the kernel at once; any other thread tries
- * several times before, unless it forks.
+ * even that. If the lock is taken, a thread tries again for a microsecond. Then one with a real-time policy waits in the
+ * kernel; any other thread tries several times before, unless it forks.
  *
  * A fork needs to close the locks: the forking thread takes them, so that the child's heap is consistent, and then no
  * thread may wait for them. The reason is libc's fork, which takes locks of its own after that. It would wait for a
