@@ -1,7 +1,7 @@
 /* test_heap_arenas.c - the arenas of a general heap: how room is found in many, and what is returned without the lock
  *
- * Breaks if an arena is in the wrong list, if room is not found wherever it is, if a small request breaks up a large group while
- * an arena has room that fits, or if memory that is being returned is given out, or lost.
+ * Breaks if an arena is in the wrong list, if room is not found wherever it is, if it is not the lowest one of a few, if a small
+ * request breaks up a large group while many arenas have room that fits, or if memory that is being returned is given out, or lost.
  */
 #include "new_heap.h"
 
@@ -116,26 +116,46 @@ static void the_only_room_is_found_in_many_arenas(void **state)
   hw_heap_destroy(heap);
 }
 
-/* A request takes the smallest group that it fits in, and the fullest arena of those. */
-static void large_groups_stay_whole(void **state)
+/* A group of 16 adjoining slices in an arena is free. */
+static char *free_large_group(struct hw_heap *heap, char **blocks, int arena)
+{
+  for (int i = 0; i < 4; i++)
+    hw_heap_free(heap, blocks[arena * OF_ARENA + i]);
+  return blocks[arena * OF_ARENA];
+}
+
+/* What lies high is needed less often: it stays untouched, or becomes free. */
+static void the_lowest_arena_with_room_is_used(void **state)
 {
   (void)state;
   static char *blocks[MANY];
   struct hw_heap *heap = new_heap();
   fill(heap, blocks);
-  hw_heap_free(heap, blocks[0]); /* in one arena, a group of 16 slices, */
-  hw_heap_free(heap, blocks[1]);
-  hw_heap_free(heap, blocks[2]);
-  hw_heap_free(heap, blocks[3]);
-  hw_heap_free(heap, blocks[OF_ARENA]); /* in another one, two of 4, */
-  hw_heap_free(heap, blocks[OF_ARENA + 2]);
-  hw_heap_free(heap, blocks[2 * OF_ARENA]); /* and in the fullest one of all, one of 4 */
-  assert_ptr_equal(hw_heap_alloc(heap, 3 * SLICE), blocks[2 * OF_ARENA]);
-  for (int i = 0; i < 2; i++) {
-    char *block = hw_heap_alloc(heap, 4 * SLICE);
-    assert_true(block == blocks[OF_ARENA] || block == blocks[OF_ARENA + 2]);
-  }
-  assert_ptr_equal(hw_heap_alloc(heap, 16 * SLICE), blocks[0]);
+  char *high = blocks[7 * OF_ARENA], *low = blocks[2 * OF_ARENA + 5], *large = free_large_group(heap, blocks, 4);
+  hw_heap_free(heap, high);
+  hw_heap_free(heap, low);
+  assert_ptr_equal(hw_heap_alloc(heap, 3 * SLICE), low);
+  assert_ptr_equal(hw_heap_alloc(heap, 4 * SLICE), large);
+  assert_ptr_equal(hw_heap_alloc(heap, 12 * SLICE), large + (size_t)4 * SLICE);
+  assert_ptr_equal(hw_heap_alloc(heap, 2 * SLICE), high);
+  assert_int_equal(expect_lists(heap), ARENAS);
+  hw_heap_destroy(heap);
+}
+
+/* A search looks at the shortest groups that are long enough. If there are many, it does not come to the longer ones. */
+static void large_groups_stay_whole(void **state)
+{
+  (void)state;
+  enum { SHORT_GROUPS = 20 };
+  static char *blocks[MANY];
+  struct hw_heap *heap = new_heap();
+  fill(heap, blocks);
+  char *large = free_large_group(heap, blocks, 0);
+  for (int i = 1; i <= SHORT_GROUPS; i++)
+    hw_heap_free(heap, blocks[i * OF_ARENA]);
+  for (int i = 0; i < 4; i++)
+    assert_ptr_not_equal(hw_heap_alloc(heap, 3 * SLICE), large);
+  assert_ptr_equal(hw_heap_alloc(heap, 16 * SLICE), large);
   assert_int_equal(expect_lists(heap), ARENAS);
   hw_heap_destroy(heap);
 }
@@ -312,6 +332,7 @@ int main(void)
       cmocka_unit_test(units_of_a_shorter_block_stay_until_they_are_given), /* first: all units are free */
       cmocka_unit_test(arenas_are_in_their_lists),
       cmocka_unit_test(the_only_room_is_found_in_many_arenas),
+      cmocka_unit_test(the_lowest_arena_with_room_is_used),
       cmocka_unit_test(large_groups_stay_whole),
       cmocka_unit_test(what_is_being_returned_is_not_given_out),
       cmocka_unit_test(no_thread_waits_for_the_system),

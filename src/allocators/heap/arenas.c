@@ -1,7 +1,7 @@
 /* arenas.c - arenas of a general heap: slices are taken and given back
  *
- * A request for slices needs an arena with so many adjoining ones. Kept slices come first, and the fullest arena, so that others
- * become free. Arenas are therefore in lists by the largest group of free slices that they have, and by that of kept slices; a
+ * A request for slices needs an arena with so many adjoining ones. Kept slices come first, and the arena at the lowest address, so that
+ * the others become free, and what is rarely needed stays untouched. Arenas are therefore in lists by the largest group of free slices that they have, and by that of kept slices; a
  * word of bits has the lists that are not empty. A search looks at a few arenas of the shortest groups that are long enough,
  * whatever the size of the heap.
  */
@@ -207,23 +207,19 @@ static struct hwi_page *take_from(struct hwi_page *arena, unsigned first, unsign
   return page;
 }
 
-/* Takes slices from the fullest one of a few arenas with room. */
+/* Takes slices from the lowest one of a few arenas with room. */
 static struct hwi_page *find_and_take(struct hw_heap *heap, unsigned slice_count, enum hwi_arena_order order)
 {
   enum { MOST_LOOKED_AT = 16 };
   const struct hwi_arena_lists *arenas = &heap->arenas[order];
   struct hwi_page *best = NULL;
-  int least = HWI_SLICES + 1, looked_at = 0;
+  int looked_at = 0;
   for (uint64_t room = arenas->room & ALL_SLICES << (slice_count - 1); room && looked_at < MOST_LOOKED_AT;
        room &= room - 1) {
     struct hwi_page *arena = arenas->lists[__builtin_ctzll(room) + 1];
-    for (; arena && looked_at < MOST_LOOKED_AT; arena = arena[order].links.next, looked_at++) {
-      int free_count = __builtin_popcountll(hwi_free_slices(arena));
-      if (free_count < least) {
+    for (; arena && looked_at < MOST_LOOKED_AT; arena = arena[order].links.next, looked_at++)
+      if (!best || arena < best)
         best = arena;
-        least = free_count;
-      }
-    }
   }
   return best ? take_from(best, find(slices_of(best, order), slice_count), slice_count) : NULL;
 }
