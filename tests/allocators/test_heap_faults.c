@@ -208,6 +208,43 @@ static void the_check_finds_a_write_to_a_free_block(void **state)
   hw_heap_destroy(heap);
 }
 
+struct others {
+  struct hw_heap *heap;
+  uintptr_t *blocks[20];
+};
+
+static void *free_all(void *argument)
+{
+  struct others *others = argument;
+  for (size_t i = 0; i < COUNT(others->blocks); i++)
+    hw_heap_free(others->heap, others->blocks[i]);
+  return NULL;
+}
+
+/* The links end before all blocks that another thread has freed were seen. */
+static void the_check_finds_that_blocks_are_missing(void **state)
+{
+  (void)state;
+  struct others others = {.heap = new_heap()};
+  pthread_t thread;
+  for (size_t i = 0; i < COUNT(others.blocks); i++)
+    others.blocks[i] = hw_heap_alloc(others.heap, 1000);
+  assert_int_equal(pthread_create(&thread, NULL, free_all, &others), 0);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  expect_right(others.heap);
+  size_t links = 0;
+  for (size_t i = 0; i < COUNT(others.blocks); i++) {
+    uintptr_t next = others.blocks[i][0];
+    others.blocks[i][0] = 0;
+    links += next != 0;
+    assert_int_equal(hw_heap_check(others.heap, NULL), next ? HW_HEAP_DAMAGED : HW_HEAP_OK);
+    others.blocks[i][0] = next;
+  }
+  assert_int_equal(links, COUNT(others.blocks) - 1);
+  expect_right(others.heap);
+  hw_heap_destroy(others.heap);
+}
+
 /* --- no memory ---
  *
  * The limit of the address space is raised step by step, so that each mapping in turn is the first one that fails. */
@@ -501,6 +538,7 @@ int main(void)
       cmocka_unit_test(a_checked_block_is_not_given_out_again_at_once),
       cmocka_unit_test(a_free_block_is_not_resized),
       cmocka_unit_test(the_check_finds_a_write_to_a_free_block),
+      cmocka_unit_test(the_check_finds_that_blocks_are_missing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

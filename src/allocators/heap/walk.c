@@ -74,6 +74,13 @@ static bool add_list(struct free_blocks *set, const struct hwi_page *page, const
   return true;
 }
 
+static bool add_remote(struct free_blocks *set, const struct hwi_page *page)
+{
+  size_t before = set->count;
+  uint64_t remote = __atomic_load_n(&page->remote, __ATOMIC_ACQUIRE);
+  return add_list(set, page, hwi_remote_first(page, remote)) && set->count - before == hwi_remote_count(remote);
+}
+
 struct addition {
   struct free_blocks *set;
   const struct hwi_page *page;
@@ -117,7 +124,7 @@ static bool add_all(struct free_blocks *set, const struct hwi_page *page)
 {
   if (!has_list_of_owner(page) && !add_list(set, page, page->free))
     return false;
-  return set->count + hwi_page_used_count(page) == page->carved_count && add_list(set, page, hwi_page_remote(page)) &&
+  return set->count + hwi_page_used_count(page) == page->carved_count && add_remote(set, page) &&
          add_from(set, page, page->owner) && (!has_more(set, page) || add_kept(set, page));
 }
 
