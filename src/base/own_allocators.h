@@ -10,10 +10,10 @@
 #define HWI_POOL_LIBRARY "libheapwright-tlsf.so"
 #define HWI_HEAP_LIBRARY "libheapwright-heap.so"
 
-/* Returns whether a path is that of the library `name`, or of a link to it. */
+/* Returns whether a path is that of the library `name`, or of a link to it; or the name alone, by which the loader finds it. */
 static inline bool hwi_is_library(const char *path, const char *name)
 {
-  return hwi_has_suffix(path, strlen(path), name);
+  return hwi_ends_in(path, strlen(path), name);
 }
 
 /* Returns whether the library at `path` serves only programs on glibc: it passes the calls of others on to the next malloc. */

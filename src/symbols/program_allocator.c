@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/allocator_texts.h"
+#include "base/suffix.h"
 #include "platform/os.h"
 #include "symbols/elf_file.h"
 
@@ -104,12 +105,6 @@ struct found {
   const char *stripped;                 /* the text of what it contains */
 };
 
-static bool ends_with(const char *name, const char *suffix)
-{
-  const size_t bytes = strlen(name), of_suffix = strlen(suffix);
-  return bytes >= of_suffix && strcmp(name + bytes - of_suffix, suffix) == 0;
-}
-
 /* glibc's malloc has further names, of which other allocators define __libc_malloc, too, but not __malloc; that of musl, until it is
  * replaced, is a weak name of a local function. */
 static void look_for_libcs(struct found *found, const char *name, GElf_Addr at)
@@ -122,7 +117,7 @@ static void look_for_libcs(struct found *found, const char *name, GElf_Addr at)
 
 static void look_at(struct found *found, const char *name, bool is_dynamic)
 {
-  found->is_jemalloc |= ends_with(name, "mallctlnametomib");
+  found->is_jemalloc |= hwi_ends_in(name, strlen(name), "mallctlnametomib");
   for (size_t i = 0; i < MARK_COUNT; i++) {
     if (marks[i].free && strcmp(name, marks[i].free) == 0)
       found->frees[i] = true;

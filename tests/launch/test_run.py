@@ -194,6 +194,14 @@ def test_a_misspelt_variable_of_the_heap_from_env_is_said(hw):
     assert done.stdout == "1\n"
 
 
+def test_variables_are_the_program_s_without_the_heap(hw, tmp_path):
+    """A library whose path only contains the name of the heap was taken for it."""
+    folder = tmp_path / "libheapwright-heap.so.d"
+    folder.mkdir()
+    done = hw("run", "-a", build_allocator(folder, EXAMPLES / "bump.c"), "printenv", "HEAPWRIGHT_HEAP_FOO", env=FOO)
+    assert done.stdout == "1\n"
+
+
 def test_variables_of_the_pool_are_known(hw, bump):
     done = hw("run", "-a", bump, "true", env={**os.environ, "HEAPWRIGHT_POOL_SIZE": "1000000", "HEAPWRIGHT_POOL_POLICY": "fail"})
     assert done.returncode == 0 and done.stderr == ""

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "allocators/heap/config.h"
-#include "launch/start/allocator.h"
+#include "base/own_allocators.h"
+#include "base/preload_list.h"
 
 extern char **environ;
 
@@ -22,7 +23,7 @@ static bool drop(const char *variable)
 void hwi_heap_variables_drop_unknown(void)
 {
   const char *preload = getenv("LD_PRELOAD");
-  if (!preload || !strstr(preload, HWI_HEAP_LIBRARY))
+  if (!preload || !hwi_preload_has(preload, HWI_HEAP_LIBRARY))
     return;
   for (char **at = environ; *at;)
     if (!hwi_heap_variable_is_unknown(*at) || !drop(*at))

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/base_name.h"
+#include "base/preload_list.h"
 #include "platform/linux/tools/proc.h"
 
 enum { PATH_BYTES = 96, TASK_FILE_BYTES = 48, STAT_BYTES = 2048 };
@@ -172,7 +173,7 @@ bool hwi_os_process_preloads(uint32_t pid, const char *library)
   bool does = false;
   FILE *file = hwi_proc_open(pid, "environ");
   while (file && !does && getdelim(&variable, &room, 0, file) > 0)
-    does = strncmp(variable, name, sizeof name - 1) == 0 && strstr(variable, library);
+    does = strncmp(variable, name, sizeof name - 1) == 0 && hwi_preload_has(variable + sizeof name - 1, library);
   free(variable);
   if (file)
     fclose(file);
