@@ -197,12 +197,6 @@ static struct found look_into(const struct hwi_symbol_module *module)
   return found;
 }
 
-bool hwi_exports_malloc(const char *path)
-{
-  const struct found found = look_into(&(struct hwi_symbol_module){.path = path});
-  return found.exports_malloc && !found.has_recorder;
-}
-
 /* The allocators that are not malloc, or of which malloc is not the only name. */
 static const char *not_seen_by_linked_recorder(const struct found *found)
 {
@@ -220,18 +214,33 @@ static bool is_redirected(const struct found *found, size_t i)
   return found->frees[i] && (!marks[i].is_jemalloc || found->is_jemalloc);
 }
 
+static struct hwi_program_allocator allocator_of(const struct hwi_symbol_module *program)
+{
+  const struct found found = look_into(program);
+  struct hwi_program_allocator allocator = {.exports_malloc = found.exports_malloc && !found.has_recorder};
+  size_t i = 0;
+  while (i < MARK_COUNT && !found.allocates[i])
+    i++;
+  if (found.stripped) {
+    allocator.linked_in = found.stripped;
+  } else if (found.has_recorder && found.is_static) {
+    allocator.linked_in = not_seen_by_linked_recorder(&found);
+  } else if (i < MARK_COUNT && !found.exports_malloc) {
+    allocator.linked_in = marks[i].text;
+    allocator.is_redirected = is_redirected(&found, i);
+  }
+  return allocator;
+}
+
+struct hwi_program_allocator hwi_program_allocator(const char *path)
+{
+  return allocator_of(&(struct hwi_symbol_module){.path = path});
+}
+
 const char *hwi_static_allocator(const struct hwi_symbol_module *program)
 {
-  struct found found = look_into(program);
-  if (found.stripped)
-    return found.stripped;
-  if (found.has_recorder && found.is_static)
-    return not_seen_by_linked_recorder(&found);
-  for (size_t i = 0; i < MARK_COUNT && !found.exports_malloc; i++) {
-    if (found.allocates[i])
-      return is_redirected(&found, i) ? NULL : marks[i].text;
-  }
-  return NULL;
+  const struct hwi_program_allocator allocator = allocator_of(program);
+  return allocator.is_redirected ? NULL : allocator.linked_in;
 }
 
 const char *hwi_static_allocator_advice(const char *text)

@@ -17,9 +17,15 @@ const char *hwi_static_allocator(const struct hwi_symbol_module *program);
 /* Returns what the user can do, as in "to record them, ...", for a text that hwi_static_allocator returned; NULL: nothing. */
 const char *hwi_static_allocator_advice(const char *text);
 
-/* Returns whether the file at `path` (absolute) is ELF and exports a malloc, as a library that replaces malloc does.
- * Thread-safe. */
-bool hwi_exports_malloc(const char *path);
+/* What hwi_static_allocator finds in a file, and what is detected when it runs. */
+struct hwi_program_allocator {
+  const char *linked_in; /* its name, as in "has ... linked in"; NULL: none is known, or malloc is exported */
+  bool is_redirected;    /* the recorder sees its calls */
+  bool exports_malloc;   /* as a library that replaces malloc does; false if that is the recorder's */
+};
+
+/* Returns what the file at `path` (absolute) has; nothing if it is not ELF or cannot be read. Thread-safe. */
+struct hwi_program_allocator hwi_program_allocator(const char *path);
 
 /* Returns whether the file at `path` is a program that has the recorder linked in. Returns false if it cannot be read. Thread-safe. */
 bool hwi_has_linked_recorder(const char *path);

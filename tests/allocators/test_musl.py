@@ -78,3 +78,13 @@ def test_command_of_run_and_record(musl, hw, record, name):
     assert child.process.returncode == 0 and "program on musl" not in child.process.stderr
     report = child.report_with("--children")
     assert [Path(note).name for note in notes_of(report, "allocator")] == [f"libheapwright-{name}.so"] and len(report["images"]) > 1
+
+
+@pytest.mark.parametrize("name", ["jemalloc", "libjemalloc.so.2"])
+def test_library_that_only_glibcs_loader_finds(musl, hw, record, name):
+    """musl's loader ignores it without a message."""
+    program = musl(PROGRAMS / "fork_in_handler.c")
+    says = f"heapwright: '{program}' is a program on musl, which this allocator does not serve: it runs on its own malloc\n"
+    done = hw("run", "-a", name, "--", program, "forks")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", says)
+    assert record([program, "forks"], "-a", name).process.stderr.startswith(says)

@@ -105,6 +105,55 @@ def test_a_static_program_is_told(bump, hw, build, record, tmp_path, has_recorde
     assert process.stderr.count("is statically linked") == 1
 
 
+OWN_MALLOC = r"""
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+static _Alignas(16) char arena[1 << 20];
+static size_t used;
+HIDDEN void *malloc(size_t bytes)
+{
+  void *block = arena + used;
+  used += (bytes + 15) / 16 * 16;
+  return used <= sizeof arena ? block : NULL;
+}
+HIDDEN void *calloc(size_t count, size_t bytes) { return malloc(count * bytes); }
+HIDDEN void *realloc(void *block, size_t bytes) { return block ? memmove(malloc(bytes), block, bytes) : malloc(bytes); }
+HIDDEN void free(void *block) { (void)block; }
+int main(void)
+{
+  char *volatile block = malloc(9);
+  return block >= arena && block < arena + sizeof arena ? 6 : 1;
+}
+"""
+
+
+@pytest.mark.parametrize("flags", [[], ["-rdynamic"]], ids=["plain", "rdynamic"])
+def test_a_program_with_its_own_malloc_is_told(flags, compile_c, hw, record):
+    """The linker exports it, since libc calls it: so libc and all libraries use it, too. The evidence used to name the heap."""
+    program = compile_c("#define HIDDEN\n" + OWN_MALLOC, "-fno-builtin", *flags)
+    says = f"heapwright: '{program}' defines malloc itself, which comes before that of a library: it runs on its own malloc\n"
+    done = hw("run", "-a", "heap", program)
+    assert (done.returncode, done.stderr) == (6, says)
+    recording = record([program], "-a", "heap")
+    assert recording.process.returncode == 6 and recording.process.stderr.startswith(says)
+    [note] = recording.report["images"][0]["notes"]
+    assert (note["kind"], note["text"]) == ("own malloc", str(program)) and recording.report["allocation_calls"] == 0
+    text = " ".join(hw("report", recording.trace).stdout.split())
+    assert f"{program.name} brings its own malloc" in text and "malloc of" not in text
+    assert "own malloc" not in record([program]).process.stderr  # nothing else was asked for
+
+
+def test_a_program_with_its_own_malloc_that_is_not_exported_is_told(compile_c, hw, record):
+    """Libraries use the heap."""
+    program = compile_c('#define HIDDEN __attribute__((visibility("hidden")))\n' + OWN_MALLOC, "-fno-builtin")
+    done = hw("run", "-a", "heap", program)
+    assert (done.returncode, done.stderr) == (6, f"heapwright: '{program}' has its own malloc (not exported) linked in, and uses that\n")
+    recording = record([program], "-a", "heap")
+    assert "has its own malloc (not exported) linked in: its calls do not reach the recorder\n" in recording.process.stderr
+    assert "; malloc of libheapwright-heap.so" in " ".join(hw("report", recording.trace).stdout.split())
+
+
 def test_record_on_an_allocator(counting, record, tmp_path, compile_c):
     """Both see the same calls: the recorder comes first and calls the next library."""
     program = compile_c("""#include <stdlib.h>

@@ -61,6 +61,22 @@ def test_frames_of_the_recorder_are_in_no_stack(built, record, kind):
     assert not any("heapwright" in name for name in functions)
 
 
+@pytest.mark.parametrize("name, said, served", [
+    ("jemalloc-c", "defines malloc itself, which comes before that of a library: it runs on its own malloc", False),
+    ("jemalloc-je_", "has jemalloc (je_malloc) linked in, and uses that", True)], ids=["malloc", "je_malloc"])
+def test_on_another_allocator(built, record, hw, name, said, served):
+    """It serves malloc only if the program does not define that."""
+    alone = run([built(name)])
+    done = hw("run", "-a", "heap", built(name))
+    assert (done.returncode, done.stdout, done.stderr) == (7, alone.stdout, f"heapwright: '{built(name)}' {said}\n")
+    recording = record([built(name)], "-a", "heap")
+    assert (recording.process.returncode, said in recording.process.stderr) == (7, not served)
+    expected = counts_of(alone.stdout)
+    assert recorded_counts(recording.report_with("--top", "0"), expected) == expected
+    assert len(notes_of(recording.report)) == 1 and len(notes_of(recording.report, "allocator")) == served
+    assert ("; malloc of libheapwright-heap.so" in " ".join(hw("report", recording.trace).stdout.split())) == served
+
+
 def test_sample_counts_the_same_calls(built, record, kind):
     recording = record([built(kind)], "--sample=16K")
     report, own = recording.report, counts_of(recording.process.stdout).values()

@@ -57,7 +57,7 @@ static int use_path(char **preload, const char *path, struct hwi_error *error)
   *preload = realpath(path, NULL);
   if (!*preload)
     return hwi_error_set(error, HW_ERR_IO, "%s: %s", path, strerror(errno));
-  if (hwi_exports_malloc(*preload))
+  if (hwi_program_allocator(*preload).exports_malloc)
     return hwi_preload_name(preload, "allocator.so", error);
   free(*preload);
   *preload = NULL;
@@ -72,7 +72,7 @@ static int use_own(char **preload, const char *name, struct hwi_error *error)
   char *path = NULL;
   int status = hwi_installed_find(&path, file, error);
   if (status == 0)
-    status = hwi_exports_malloc(path) ? hwi_preload_find(preload, file, error) : refuse(name, error);
+    status = hwi_program_allocator(path).exports_malloc ? hwi_preload_find(preload, file, error) : refuse(name, error);
   free(path);
   free(file);
   return status;
@@ -111,11 +111,15 @@ int hwi_allocator_find(char **preload, const char *name, struct hwi_error *error
                        name, name);
 }
 
+/* A name without a folder is that of a library for glibc, whose loader has found it: musl's looks in other folders, and continues
+ * without it. */
 const char *hwi_allocator_obstacle(const char *preload, const struct hwi_program *program)
 {
   if (program->is_static)
     return "is statically linked, so that nothing can be preloaded into it";
-  if (program->is_on_musl && hwi_serves_only_glibc(preload))
+  if (program->allocator.exports_malloc)
+    return "defines malloc itself, which comes before that of a library";
+  if (program->is_on_musl && (hwi_serves_only_glibc(preload) || !strchr(preload, '/')))
     return "is a program on musl, which this allocator does not serve";
   return NULL;
 }

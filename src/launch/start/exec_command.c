@@ -123,8 +123,8 @@ static void check_malloc(const struct hwi_exec_options *options, const char *all
     obstacle = hwi_obstacle_text(program->obstacle);
   if (obstacle)
     options->warn(HWI_ON_OWN_MALLOC, command, obstacle);
-  else if (program->allocator)
-    options->warn("'%s' has %s linked in, and uses that", command, program->allocator);
+  else if (program->allocator.linked_in)
+    options->warn("'%s' has %s linked in, and uses that", command, program->allocator.linked_in);
 }
 
 /* If nothing can be preloaded into the command, the allocator may still serve the programs that it starts. */

@@ -102,7 +102,7 @@ static int find_libraries(struct launch *launch, const char *command)
 
 static void warn_of_allocator(const struct launch *launch, const char *command)
 {
-  const char *allocator = launch->program.allocator, *advice = hwi_static_allocator_advice(allocator);
+  const char *allocator = launch->program.allocator.linked_in, *advice = hwi_static_allocator_advice(allocator);
   launch->options->warn("'%s' has %s linked in: its calls do not reach the recorder%s%s", command, allocator,
                         advice ? "; to record them, " : "", advice ? advice : "");
 }
@@ -120,7 +120,7 @@ static int find_recorder(struct launch *launch, const char *command)
                               : "");
   if (obstacle != HWI_OBSTACLE_NONE && obstacle != HWI_OBSTACLE_STATIC)
     return 0;
-  if (launch->program.allocator && !launch->options->quiet)
+  if (launch->program.allocator.linked_in && !launch->program.allocator.is_redirected && !launch->options->quiet)
     warn_of_allocator(launch, command);
   if (find_libraries(launch, command) < 0)
     return fail(launch, HWI_LAUNCH_FAILED);

@@ -16,7 +16,6 @@
 #include "base/base_name.h"
 #include "platform/arch.h"
 #include "platform/os_tools.h"
-#include "symbols/program_allocator.h"
 
 enum { HEAD_BYTES = 4096, SCRIPTS_MAX = 5, PROGRAM_HEADERS_MAX = 512 };
 
@@ -163,10 +162,10 @@ static const char *interpreter(char *head)
   return *at ? at : NULL;
 }
 
-static const char *allocator_of(const char *path)
+static struct hwi_program_allocator allocator_of(const char *path)
 {
   char *full = realpath(path, NULL);
-  const char *allocator = full ? hwi_static_allocator(&(struct hwi_symbol_module){.path = full}) : NULL;
+  const struct hwi_program_allocator allocator = full ? hwi_program_allocator(full) : (struct hwi_program_allocator){0};
   free(full);
   return allocator;
 }

@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#include "symbols/program_allocator.h"
+
 /* Why a program cannot be recorded. */
 enum hwi_obstacle {
   HWI_OBSTACLE_NONE = 0,
@@ -16,11 +18,11 @@ enum hwi_obstacle {
 };
 
 struct hwi_program {
-  char *path;                 /* malloc'd; NULL: not found */
-  int os_error;               /* the error that execve would set; 0: none is known */
-  enum hwi_obstacle obstacle; /* of the program; for a script, of its interpreter */
-  bool is_static, is_on_musl; /* that one; not known if it is for another CPU or gains privileges */
-  const char *allocator;      /* linked into that one, not seen by the recorder: see hwi_static_allocator; or NULL */
+  char *path;                             /* malloc'd; NULL: not found */
+  int os_error;                           /* the error that execve would set; 0: none is known */
+  enum hwi_obstacle obstacle;             /* of the program; for a script, of its interpreter */
+  bool is_static, is_on_musl;             /* that one; not known if it is for another CPU or gains privileges */
+  struct hwi_program_allocator allocator; /* of that one; known if there is no obstacle */
 };
 
 /* Looks `command` up as execvp does. */

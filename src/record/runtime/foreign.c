@@ -48,6 +48,8 @@ void hwi_foreign_find(void (*found)(enum hw_note note, const char *module))
   const char *path = hwi_os_module_path(is_valgrind_malloc);
   if (path)
     found(HW_NOTE_OWN_MALLOC, path);
+  if (path || own_malloc)
+    return; /* the next malloc is not the program's */
   const void *next = hwi_os_symbol_after(HW_SYMBOL_MALLOC);
   path = module_path(next);
   if (*path && !hwi_os_is_of_libc((uintptr_t)next) && (hwi_os_libc_is_glibc() || !hwi_serves_only_glibc(path)))
