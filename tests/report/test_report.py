@@ -480,6 +480,23 @@ def test_file_without_a_build_id_below_the_root_is_not_used(hw, record, compile_
     assert "report --keep-names" in compared and "--keep-files" not in compared
 
 
+def test_both_hints_about_names(hw, record, compile_c, tmp_path):
+    """Some frames are of a file that cannot be verified, and most are of a stripped one: only the first was said."""
+    source = "#include <stdlib.h>\n#define PART __attribute__((noipa)) static void *\n"
+    source += "PART part9(void) { void *volatile block = malloc(7); return block; }\n"
+    source += "".join(f"PART part{i}(void) {{ void *volatile block = part{i + 1}(); return block; }}\n" for i in range(8, 0, -1))
+    source += "void *part0(void) { void *volatile block = part1(); return block; }\n"
+    library = compile_c(source, "-shared", "-fPIC", "-Wl,--build-id", "-Wl,-s", name="libparts.so")
+    program = compile_c("void *part0(void);\nint main(void) { return !part0(); }\n", "-Wl,--build-id=none", str(library), f"-Wl,-rpath,{tmp_path}")
+    trace = record([program]).trace
+    root = tmp_path / "root"
+    for file in (library, program):
+        (root / str(file)[1:]).parent.mkdir(parents=True, exist_ok=True)
+        file.rename(root / str(file)[1:])
+    text = " ".join(hw("report", "--debug-dir", root, trace).stdout.split())
+    assert "report --keep-names where the program ran" in text and "most of these frames are stripped; names: debug packages" in text
+
+
 def test_debug_dir_that_is_not_there(hw, trace, tmp_path):
     for option in "--debug-dir", "--sysroot":
         assert "absent" in trouble(hw, option, tmp_path / "absent", trace)

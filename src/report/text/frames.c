@@ -291,17 +291,21 @@ int hwi_text_frames_print(struct hwi_text_frames *printer, uint32_t stack, struc
   return HW_OK;
 }
 
+static void print_hint(struct hwi_text *text, const char *hint)
+{
+  if (!*hwi_style_hint(text->style, hint))
+    return;
+  hwi_line_repeat(&text->line, " ", HWI_FRAMES_INDENT);
+  hwi_line_puts(&text->line, hint);
+  hwi_text_end_wrapped(text, HWI_FRAMES_INDENT, HWI_DIM);
+}
+
 void hwi_text_frames_hint(struct hwi_text_frames *printer)
 {
-  const char *hint = "";
   if (printer->unverified > 0)
-    hint = "without a build-id, the file found for these frames may be of another build: it is not used; names: report "
-           "--keep-names where the program ran, or link it with -Wl,--build-id";
-  else if (printer->stripped > printer->printed / 2)
-    hint = "most of these frames are stripped; names: debug packages (-dbgsym), or --debug-dir DIR";
-  hint = hwi_style_hint(printer->text->style, hint);
-  if (*hint == '\0')
-    return;
-  hwi_line_printf(&printer->text->line, "      %s", hint);
-  hwi_text_end_wrapped(printer->text, HWI_FRAMES_INDENT, HWI_DIM);
+    print_hint(printer->text,
+               "without a build-id, the file found for these frames may be of another build: it is not used; names: "
+               "report --keep-names where the program ran, or link it with -Wl,--build-id");
+  if (printer->stripped > printer->printed / 2)
+    print_hint(printer->text, "most of these frames are stripped; names: debug packages (-dbgsym), or --debug-dir DIR");
 }
