@@ -79,7 +79,8 @@ size_t hwi_os_copy_memory(void *to, uintptr_t from, size_t bytes);
 long hwi_os_read_file(const char *path, void *to, size_t bytes);
 
 /* Write the absolute path of this program's executable file, or of the current directory, cut at `bytes`; no NUL is
- * added. Return the length, or a negative value. */
+ * added. Return the length, or a negative value. A program that was named to the dynamic loader has its own path, not the loader's, if it
+ * can be found. */
 long hwi_os_executable_path(char *to, size_t bytes);
 long hwi_os_folder_path(char *to, size_t bytes);
 

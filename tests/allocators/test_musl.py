@@ -12,6 +12,7 @@ from linked_programs import notes_of
 from machine import INLINE_ATOMICS
 
 pytestmark = pytest.mark.skipif(not shutil.which("musl-gcc"), reason="no musl-gcc here")
+LOADER = f"/lib/ld-musl-{os.uname().machine}.so.1"
 ASKED_FOR = {"HEAPWRIGHT_POOL_SIZE": "1", "HEAPWRIGHT_CHECK": "1", "HEAPWRIGHT_POOL_STATS": "1"}  # a pool would print messages
 
 
@@ -74,6 +75,8 @@ def test_command_of_run_and_record(musl, hw, record, name):
     alone = record([program, "forks"], "-a", name)
     assert alone.process.returncode == 0 and alone.process.stderr.startswith(says)
     assert notes_of(alone.report, "allocator") == [] and "malloc of" not in hw("report", alone.trace).stdout
+    by_loader = hw("run", "-a", name, "--", LOADER, program, "forks")
+    assert (by_loader.stdout, by_loader.stderr) == ("done\n", says.replace(str(program), LOADER))
     child = record(["sh", "-c", f"{program} forks; true"], "-a", name)
     assert child.process.returncode == 0 and "program on musl" not in child.process.stderr
     report = child.report_with("--children")

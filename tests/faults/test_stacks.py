@@ -4,6 +4,9 @@ Breaks if a walk misses a frame, goes on where it should end, or splices a stack
 here is made with HEAPWRIGHT_CHECK=1, with which each spliced stack is compared with two full walks.
 """
 
+import os
+import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -414,6 +417,23 @@ def test_the_report_says_why_stacks_are_short(compile_c, preload, options, is_sh
     printed = " ".join(recording.hw("report", recording.trace).stdout.split())
     assert printed.count("Short stacks: most are") == is_short and printed.count("-fasynchronous-unwind-tables") == is_short
     assert ("2,000 calls of the program, most of all o" in printed and "(tables): compile" in printed) == is_short
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "musl-gcc"])
+def test_a_program_that_is_named_to_the_loader_is_no_library(compiler, record, hw, tmp_path):
+    """The loader is the file that was executed. So the advice was about libraries; and with glibc's, the functions had no names."""
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler} here")
+    (tmp_path / "tables.c").write_text(WITHOUT_TABLES)
+    without = ["-O2", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"]
+    program = tmp_path / "tables"
+    subprocess.run([compiler, *without, tmp_path / "tables.c", "-o", program], check=True)
+    headers = subprocess.run(["readelf", "-lW", program], capture_output=True, text=True, check=True).stdout
+    loader = re.search(r"interpreter: (.*)\]", headers).group(1)
+    recording = record([loader, os.path.relpath(program)])
+    assert recording.report["images"][0]["executable"] == str(program)
+    printed = " ".join(hw("report", recording.trace).stdout.split())
+    assert "2,000 calls of the program, most of all o" in printed and "(tables): compile" in printed and "of libraries" not in printed
 
 
 def test_the_report_names_the_library_that_makes_stacks_short(compile_c, preload, tmp_path):

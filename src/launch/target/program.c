@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/base_name.h"
+#include "base/loader_name.h"
 #include "platform/arch.h"
 #include "platform/os_tools.h"
 
@@ -83,18 +84,6 @@ static bool read_loader(int fd, const ElfW(Ehdr) *elf, char loader[PATH_MAX])
   return true;
 }
 
-static bool is_musls_loader(const char *path)
-{
-  static const char beginning[] = "ld-musl";
-  return strncmp(hwi_base_name(path), beginning, sizeof beginning - 1) == 0;
-}
-
-/* The dynamic loader itself has no loader, but it runs a program that is named to it, with LD_PRELOAD. */
-static bool is_loader(const char *path)
-{
-  return strncmp(hwi_base_name(path), "ld-linux", strlen("ld-linux")) == 0 || is_musls_loader(path);
-}
-
 static enum hwi_obstacle judge_malloc(int fd, const struct hwi_program *program)
 {
   char path[HWI_OS_LINK_PATH_BYTES];
@@ -120,9 +109,9 @@ static enum hwi_obstacle judge_elf(struct hwi_program *program, int fd, const ch
     return HWI_OBSTACLE_MACHINE;
   if (!read_loader(fd, &elf, loader))
     return HWI_OBSTACLE_NONE; /* execve will refuse it */
-  program->is_on_musl = is_musls_loader(*loader ? loader : path);
-  if (!*loader && is_loader(path))
-    return HWI_OBSTACLE_NONE;
+  program->is_on_musl = hwi_is_musls_loader(hwi_base_name(*loader ? loader : path));
+  if (!*loader && hwi_is_loader(hwi_base_name(path)))
+    return HWI_OBSTACLE_NONE; /* it has no loader itself, but runs a program with LD_PRELOAD */
   program->is_static = !*loader;
   return judge_malloc(fd, program);
 }
@@ -177,7 +166,8 @@ static void judge(struct hwi_program *program)
   char script[PATH_MAX];
   for (int i = 0; i < SCRIPTS_MAX; i++) {
     bool is_elf = judge_file(program, path, head); /* executable but not readable: it may work */
-    if (is_elf && program->obstacle == HWI_OBSTACLE_NONE)
+    if (is_elf && program->obstacle == HWI_OBSTACLE_NONE &&
+        !hwi_is_loader(hwi_base_name(path))) /* musl's is libc, and has malloc */
       program->allocator = allocator_of(path);
     const char *next = is_elf ? NULL : interpreter(head);
     if (!next || strlen(next) >= sizeof script)

@@ -11,6 +11,7 @@
 
 #include "base/decimal.h"
 #include "platform/linux/call.h"
+#include "platform/linux/modules.h"
 #include "platform/os.h"
 
 static long map_part(long fd, struct hwi_os_part *part, int access)
@@ -128,6 +129,15 @@ long hwi_os_read_file(const char *path, void *to, size_t bytes)
 
 long hwi_os_executable_path(char *to, size_t bytes)
 {
+  static char path[HWI_OS_PATH_BYTES]; /* found once: the name may depend on the folder in which the program began */
+  const char *name = *path ? NULL : hwi_modules_program();
+  if (name && hwi_os_real_path(name, path) < 0)
+    *path = 0;
+  if (*path) {
+    const size_t length = strlen(path);
+    memcpy(to, path, length < bytes ? length : bytes);
+    return (long)(length < bytes ? length : bytes);
+  }
   return CALL4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", to, bytes);
 }
 

@@ -14,6 +14,7 @@
 
 #include "platform/arch.h"
 #include "platform/linux/find_object.h"
+#include "platform/linux/modules.h"
 #include "platform/os.h"
 
 #pragma weak _r_debug
@@ -108,9 +109,8 @@ static bool find_in_musls_list(uintptr_t address, struct hwi_os_module *module)
 {
   const struct link_map *first = _dl_debug_addr->r_map;
   for (const struct link_map *map = first; map; map = map->l_next) {
-    const bool is_program = map == first && getauxval(AT_BASE);
-    *module = (struct hwi_os_module){.bias = map->l_addr, .path = is_program || !map->l_name ? "" : map->l_name};
-    if (is_program)
+    *module = (struct hwi_os_module){.bias = map->l_addr, .path = map == first || !map->l_name ? "" : map->l_name};
+    if (map == first && getauxval(AT_BASE))
       measure((const ElfW(Phdr) *)getauxval(AT_PHDR), getauxval(AT_PHNUM), map->l_addr, module);
     else if (!measure_image(module))
       continue;
@@ -118,6 +118,14 @@ static bool find_in_musls_list(uintptr_t address, struct hwi_os_module *module)
       return true;
   }
   return false;
+}
+
+/* musl's loader has that name in its list, glibc's puts it in the place of its own. */
+const char *hwi_modules_program(void)
+{
+  if (getauxval(AT_BASE) || hwi_os_is_static())
+    return NULL;
+  return &_dl_debug_addr ? _dl_debug_addr->r_map->l_name : (const char *)getauxval(AT_EXECFN);
 }
 
 enum { MOST_VDSO_BYTES = 1 << 16 };

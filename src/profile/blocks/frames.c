@@ -7,6 +7,7 @@
 #include "base/base_name.h"
 #include "base/command_name.h"
 #include "base/hash.h"
+#include "base/loader_name.h"
 #include "trace/grow.h"
 #include "trace/table.h"
 
@@ -127,7 +128,7 @@ struct name {
 static void take_name(struct name *name, const char *command)
 {
   struct hwi_command_name run_as = hwi_command_name(command);
-  if (run_as.text[0] == '\0')
+  if (run_as.text[0] == '\0' || hwi_is_loader(run_as.text))
     return;
   if (name->run_as.text[0] != '\0' && strcmp(name->run_as.text, run_as.text) != 0)
     name->is_one_of_several = true;
