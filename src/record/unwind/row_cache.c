@@ -110,6 +110,10 @@ static void make_room(struct hwi_row_cache *rows)
     rows->cfi_cache = hwi_os_map(HWI_CFI_CACHE_BYTES);
 }
 
+/* Code is read after a look whether it can be. If another thread unmaps it in between, the program dies. That takes a word on the stack
+ * that only looks like a return address, since code to which this thread returns stays. A read that cannot fail is a system call that
+ * malloc does not make (process_vm_readv), for which a sandbox may kill the program. */
+
 /* Returns the offset from sp to the registers if code without CFI is that to which handlers of signals return, else 0. */
 static int32_t signal_off(uintptr_t pc)
 {
