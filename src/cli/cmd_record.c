@@ -27,7 +27,7 @@ static const struct hwi_option options[] = {
      .value = "FILE",
      .help = "the trace; %p is the process number, %c the command\n(default: heapwright.%c.%p.hwt)"},
     HWI_RECORDING_OPTIONS(recording),
-    {.name = "quiet", .letter = 'q', HWI_VALUE(ON, quiet), .help = "print errors only"},
+    {.name = "quiet", .letter = 'q', HWI_VALUE(ON, quiet), .help = "print only errors, and what has no effect"},
     {.name = NULL},
 };
 

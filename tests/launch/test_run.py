@@ -137,6 +137,7 @@ def test_a_program_with_its_own_malloc_is_told(flags, compile_c, hw, record):
     assert (done.returncode, done.stderr) == (6, says)
     recording = record([program], "-a", "heap")
     assert recording.process.returncode == 6 and recording.process.stderr.startswith(says)
+    assert record([program], "-q", "-a", "heap").process.stderr == says  # an option without effect is no hint
     [note] = recording.report["images"][0]["notes"]
     assert (note["kind"], note["text"]) == ("own malloc", str(program)) and recording.report["allocation_calls"] == 0
     text = " ".join(hw("report", recording.trace).stdout.split())

@@ -37,7 +37,7 @@ struct hwi_launch_options {
   struct hwi_keep keep; /* all zero: everything */
   /* See struct hwi_monitor_options; called with a trace that is packed and kept whole. NULL: not wanted. */
   void (*be_resident)(const char *name);
-  bool quiet; /* report errors only */
+  bool quiet; /* no totals and no hints, but what was asked for and is not done */
   /* Called when the command is about to end, while its memory can still be read, in the thread that called hwi_launch; the
    * last call counts. Then it is watched by ptrace, and does not start where that is forbidden. NULL: not wanted. */
   void (*at_exit)(void *context, const struct hwi_os_watched *watched, uint32_t tid);
