@@ -116,9 +116,11 @@ struct hw_heap_config {
   /* How many free pages of a class a thread keeps: from 1 to 1024. Default: 1. */
   const size_t *thread_pages;
   size_t thread_pages_count;
-  /* How much the heap takes from the system at a time: a multiple of 4 MiB up to 1 GiB, and aligned to 4 MiB. Default: 4
-   * MiB. */
+  /* How much the heap takes from the system at a time: a multiple of 4 MiB up to 1 GiB. Default: 4 MiB. */
   size_t arena_bytes;
+  /* What is taken at a time begins at a multiple of this: a power of two from 4 MiB to 1 GiB. Address space before it that is too short for
+   * another arena is left to other heaps and to blocks above 2 MiB. Default: 4 MiB. */
+  size_t arena_align_bytes;
   enum hw_heap_threads threads;
   enum hw_heap_lock lock;
   enum hw_heap_returns returns;

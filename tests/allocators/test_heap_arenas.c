@@ -194,6 +194,39 @@ static void what_is_being_returned_is_not_given_out(void **state)
   hw_heap_destroy(heap);
 }
 
+/* --- what is taken at a time --- */
+
+/* Returns how far the arena of a block is above a multiple of `align`. */
+static size_t distance(const void *block, size_t align)
+{
+  return hwi_page_start(hwi_unit_of(hwi_slice_of(block))) & (align - 1);
+}
+
+/* An aligned arena of one heap, and what other heaps take in between. */
+static void arenas_begin_at_multiples(void **state)
+{
+  (void)state;
+  enum { TIMES = 3, BLOCKS_OF_UNIT = 2 };
+  static const struct hw_heap_config configs[] = {{.arena_align_bytes = 4 * MIB},
+                                                  {.arena_align_bytes = 8 * MIB},
+                                                  {.arena_align_bytes = 64 * MIB, .arena_bytes = 12 * MIB},
+                                                  {.arena_align_bytes = 16 * MIB, .arena_bytes = 32 * MIB},
+                                                  {.arena_align_bytes = 32 * MIB, .pages = HW_HEAP_PAGES_HUGE},
+                                                  {.arena_align_bytes = sizeof(void *) == 8 ? 1024 * MIB : 128 * MIB}};
+  for (size_t i = 0; i < COUNT(configs); i++) {
+    struct hw_heap *heap = heap_with(&configs[i]), *other = new_heap();
+    size_t align = configs[i].arena_align_bytes, bytes = configs[i].arena_bytes ? configs[i].arena_bytes : 4 * MIB;
+    for (size_t k = 0; k < TIMES * BLOCKS_OF_UNIT * (bytes / HWI_UNIT_BYTES); k++) {
+      void *block = hw_heap_alloc(heap, 2 * MIB);
+      assert_non_null(block);
+      assert_in_range(distance(block, align), 0, bytes - 1);
+      assert_non_null(hw_heap_alloc(other, 2 * MIB));
+    }
+    hw_heap_destroy(other);
+    hw_heap_destroy(heap);
+  }
+}
+
 /* --- the space --- */
 
 /* Its other units are not given out before the descriptors say that it has become shorter. */
@@ -337,6 +370,7 @@ int main(void)
       cmocka_unit_test(what_is_being_returned_is_not_given_out),
       cmocka_unit_test(no_thread_waits_for_the_system),
       cmocka_unit_test(no_part_of_locked_memory_is_to_go_back),
+      cmocka_unit_test(arenas_begin_at_multiples),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

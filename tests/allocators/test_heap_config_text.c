@@ -66,6 +66,7 @@ static void values_are_read(void **state)
       {"arena_bytes", "", NULL},
       {"arena_bytes", "-4M", NULL},
       {"arena_bytes", "16E", NULL},
+      {"arena_align_bytes", "1G", "1073741824"},
       {"threads", "central", "central"},
       {"threads", "Central", NULL},
       {"threads", "", NULL},

@@ -37,7 +37,7 @@ def settings(**values):
 # --- settings ---
 
 CENTRAL = settings(THREADS="central")
-MANY = settings(CLASS_BYTES="16,64,256,1008,32K", PAGE_BYTES="128K", THREAD_PAGES="3", ARENA_BYTES="16M",
+MANY = settings(CLASS_BYTES="16,64,256,1008,32K", PAGE_BYTES="128K", THREAD_PAGES="3", ARENA_BYTES="16M", ARENA_ALIGN_BYTES="32M",
                 RETURNS="at-once", LOCK="spinning", PAGES="transparent")
 LOCKED = settings(LOCK_MEMORY="1", PAGES="small")
 EARLY = settings(RETURN_AFTER_MS="1", KEEP_FREE_BYTES="1")
@@ -82,6 +82,8 @@ def test_what_the_system_refuses_is_said_once(user):
     ("ARENA_BYTES", "5M", " must be a multiple of 4M, at most 1G"),
     ("ARENA_BYTES", "4M,4M", " must be a multiple of 4M, at most 1G"),
     ("ARENA_BYTES", "99999999999999999999999999999999999", " must be a multiple of 4M, at most 1G"),
+    ("ARENA_ALIGN_BYTES", "12M", " must be a power of two from 4M to 1G"),
+    ("ARENA_ALIGN_BYTES", "2M", " must be a power of two from 4M to 1G"),
     ("THREADS", "single", " must be caching or central for the malloc of a process"),
     ("THREADS", "some", " must be caching or central"),
     ("LOCK", "1", " must be adaptive or spinning"),
@@ -138,8 +140,8 @@ def test_effective_settings_are_printed_and_can_be_given(subject):
     assert printed_settings(again) == default and "must be" not in again
     changed = printed_settings(subject("size", HEAPWRIGHT_STATS="stderr", **MANY).stderr)
     assert changed == {**default, PREFIX + "CLASS_BYTES": "16,64,256,1008,32768", PREFIX + "PAGE_BYTES": ",".join(["131072"] * 5),
-                       PREFIX + "THREAD_PAGES": "3,3,3,3,3", PREFIX + "ARENA_BYTES": "16777216", PREFIX + "RETURNS": "at-once",
-                       PREFIX + "LOCK": "spinning", PREFIX + "PAGES": "transparent", PREFIX + "RETURN_AFTER_MS": "default"}
+                       PREFIX + "THREAD_PAGES": "3,3,3,3,3", PREFIX + "ARENA_BYTES": "16777216", PREFIX + "ARENA_ALIGN_BYTES": "33554432",
+                       PREFIX + "RETURNS": "at-once", PREFIX + "LOCK": "spinning", PREFIX + "PAGES": "transparent", PREFIX + "RETURN_AFTER_MS": "default"}
 
 
 @pytest.mark.parametrize("name, settings", [("fast", {"RETURNS": "on-collect", "PAGES": "transparent"}),
@@ -255,7 +257,7 @@ def test_a_library_with_its_own_config(subject, tmp_path):
 
 
 WRONG_CONFIG = ("#include <heapwright/heap.h>\nstatic const size_t classes[] = {16, 24, 32768};\n"
-                      "const struct hw_heap_config hw_process_heap_config = {classes, 3, nullptr, 0, nullptr, 0, 1 << 23, HW_HEAP_CACHING,\n"
+                      "const struct hw_heap_config hw_process_heap_config = {classes, 3, nullptr, 0, nullptr, 0, 1 << 23, 0, HW_HEAP_CACHING,\n"
                       "HW_HEAP_LOCK_ADAPTIVE, HW_HEAP_RETURNS_DEFAULT, 0, 0, HW_HEAP_PAGES_USUAL, false, false, 0, false, nullptr, nullptr};\n")
 
 

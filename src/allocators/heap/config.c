@@ -88,6 +88,8 @@ void hwi_heap_config_complete(struct hw_heap_config *config, size_t *class_bytes
   config->returns = returns_of(config);
   if (!config->arena_bytes)
     config->arena_bytes = HWI_UNIT_BYTES;
+  if (!config->arena_align_bytes)
+    config->arena_align_bytes = HWI_UNIT_BYTES;
   if (!config->return_after_ms && config->returns == HW_HEAP_RETURNS_LATER)
     config->return_after_ms = DEFAULT_AFTER_MS;
 }
@@ -103,7 +105,8 @@ static bool fail(struct hw_heap_error *error, const char *field, size_t index, c
 
 static bool is_within(const struct hwi_heap_field *field, size_t value)
 {
-  return value >= field->least && value <= field->most && value % field->step == 0;
+  bool is_right = value >= field->least && value <= field->most && value % field->step == 0;
+  return is_right && !(field->is_power_of_two && value & (value - 1));
 }
 
 /* Returns the rule that a class breaks, or NULL. */

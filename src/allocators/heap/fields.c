@@ -28,8 +28,11 @@ const struct hwi_heap_field hwi_heap_fields[HWI_HEAP_FIELDS] = {
      .step = HWI_SLICE_BYTES, .rule = "must be a multiple of 64K, at most 2M"},
     {LIST(thread_pages, "THREAD_PAGES", thread_pages_count), .least = 1, .most = MOST_THREAD_PAGES, .step = 1,
      .rule = "must be from 1 to 1024"},
-    {FIELD(arena_bytes, "ARENA_BYTES", HWI_FIELD_NUMBER), .least = HWI_UNIT_BYTES, .most = (size_t)1 << 30,
+    {FIELD(arena_bytes, "ARENA_BYTES", HWI_FIELD_NUMBER), .least = HWI_UNIT_BYTES, .most = HWI_MOST_ARENA_BYTES,
      .step = HWI_UNIT_BYTES, .rule = "must be a multiple of 4M, at most 1G"},
+    {FIELD(arena_align_bytes, "ARENA_ALIGN_BYTES", HWI_FIELD_NUMBER), .least = HWI_UNIT_BYTES,
+     .most = HWI_MOST_ARENA_BYTES, .step = HWI_UNIT_BYTES, .is_power_of_two = true,
+     .rule = "must be a power of two from 4M to 1G"},
     {FIELD(threads, "THREADS", HWI_FIELD_WORD), .text_rule = "must be caching or central", /* of a process */
      .words = thread_words, .rule = "must be caching, central or single"},
     {FIELD(lock, "LOCK", HWI_FIELD_WORD), .words = lock_words, .rule = "must be adaptive or spinning"},

@@ -76,6 +76,7 @@ enum {
 };
 
 #define HWI_UNIT_BYTES ((size_t)1 << HWI_UNIT_BITS)
+#define HWI_MOST_ARENA_BYTES ((size_t)1 << 30) /* that are taken at a time, and their alignment */
 #define HWI_SPAN_BYTES (HWI_MOST_SPAN_SLICES * HWI_SLICE_BYTES)
 #define HWI_MOST_BLOCKS (HWI_SPAN_BYTES / HW_HEAP_ALIGN) /* of a page; a list may have HWI_MOST_KEPT more */
 #define HWI_GRANULES (HW_HEAP_LARGEST_CLASS_BYTES >> HWI_GRANULE_BITS)

@@ -103,7 +103,7 @@ void hwi_heap_make_present(struct hw_heap *heap, uintptr_t start, size_t bytes)
 
 static uintptr_t map_huge(struct hw_heap *heap, size_t bytes)
 {
-  uintptr_t start = hwi_space_take(bytes, 1, true);
+  uintptr_t start = hwi_space_take(bytes, heap->config.arena_align_bytes, true);
   if (!start)
     note_refusal(
         heap, REFUSED_HUGE,
@@ -117,7 +117,7 @@ uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes, struct hwi_aren
 {
   uintptr_t start = heap->config.pages == HW_HEAP_PAGES_HUGE ? map_huge(heap, bytes) : 0;
   *pages = (struct hwi_arena_pages){.are_reserved = start != 0};
-  if (!start && !(start = hwi_space_take(bytes, 1, false)))
+  if (!start && !(start = hwi_space_take(bytes, heap->config.arena_align_bytes, false)))
     return 0;
   choose_node(heap, start, bytes);
   pages->may_become_huge = !pages->are_reserved && choose_pages(heap, start, bytes, is_dense(heap));
