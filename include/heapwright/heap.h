@@ -121,6 +121,10 @@ struct hw_heap_config {
   /* What is taken at a time begins at a multiple of this: a power of two from 4 MiB to 1 GiB. Address space before it that is too short for
    * another arena is left to other heaps and to blocks above 2 MiB. Default: 4 MiB. */
   size_t arena_align_bytes;
+  /* Each time, the heap takes so many percent more than the time before, rounded up to 4 MiB, up to 1 GiB: from 0 to 100. If the system does
+   * not have so much, arena_bytes are taken. When memory goes back to the system and no arena is in use, it begins again with arena_bytes.
+   * Default: 0. */
+  size_t arena_growth_percent;
   enum hw_heap_threads threads;
   enum hw_heap_lock lock;
   enum hw_heap_returns returns;

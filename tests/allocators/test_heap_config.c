@@ -52,6 +52,7 @@ static void errors_name_the_member(void **state)
       {{.arena_align_bytes = 2 * MIB}, "arena_align_bytes", 0},
       {{.arena_align_bytes = 12 * MIB}, "arena_align_bytes", 0},
       {{.arena_align_bytes = (size_t)2 << 30}, "arena_align_bytes", 0},
+      {{.arena_growth_percent = 101}, "arena_growth_percent", 0},
       {{.threads = (enum hw_heap_threads)3}, "threads", 0},
       {{.threads = (enum hw_heap_threads) - 1}, "threads", 0},
       {{.lock = (enum hw_heap_lock)2}, "lock", 0},
@@ -94,7 +95,7 @@ static const struct hw_heap_config configs[] = {
      .thread_pages_count = 1,
      .returns = HW_HEAP_RETURNS_AT_ONCE},
     {.arena_bytes = 64 * MIB, .returns = HW_HEAP_RETURNS_ABOVE, .keep_free_bytes = 3 * MIB, .check_all_frees = true},
-    {.arena_align_bytes = 16 * MIB, .returns = HW_HEAP_RETURNS_AT_ONCE},
+    {.arena_align_bytes = 16 * MIB, .arena_growth_percent = 50, .returns = HW_HEAP_RETURNS_AT_ONCE},
     {.returns = HW_HEAP_RETURNS_LATER, .return_after_ms = 1, .keep_free_bytes = 1, .pages = HW_HEAP_PAGES_TRANSPARENT},
     {.pages = HW_HEAP_PAGES_SMALL},
     {.pages = HW_HEAP_PAGES_HUGE, .touch = true, .numa_node = HW_HEAP_NODE(0)},
@@ -353,6 +354,68 @@ static void arenas_are_taken_together(void **state)
   hw_heap_destroy(heap);
 }
 
+/* Returns how much the heap takes for the next block that needs an arena. */
+static size_t taken_next(struct hw_heap *heap)
+{
+  size_t mapped, before = stats_of(heap).mapped_bytes;
+  do {
+    assert_non_null(hw_heap_alloc(heap, 2 * MIB));
+    mapped = stats_of(heap).mapped_bytes;
+  } while (mapped == before);
+  return mapped - before;
+}
+
+static void expect_takes(const struct hw_heap_config *config, const size_t *takes)
+{
+  struct hw_heap *heap = heap_with(config);
+  void *first = hw_heap_alloc(heap, 2 * MIB);
+  assert_in_range(stats_of(heap).mapped_bytes, takes[0] * MIB, (takes[0] + 1) * MIB);
+  for (int i = 1; takes[i]; i++)
+    assert_int_equal(taken_next(heap), takes[i] * MIB);
+  expect_right(heap);
+  assert_int_equal(hw_heap_free(heap, first), HW_HEAP_OK);
+  hw_heap_destroy(heap);
+}
+
+static void arenas_grow_as_the_config_says(void **state)
+{
+  (void)state;
+  expect_takes(&(struct hw_heap_config){.arena_growth_percent = 100}, (const size_t[]){4, 8, 16, 32, 64, 0});
+  expect_takes(&(struct hw_heap_config){.arena_growth_percent = 50}, (const size_t[]){4, 8, 12, 20, 32, 48, 0});
+  expect_takes(&(struct hw_heap_config){.arena_growth_percent = 1, .arena_bytes = 12 * MIB},
+               (const size_t[]){12, 16, 20, 0});
+  expect_takes(&(struct hw_heap_config){.arena_growth_percent = 100, .arena_bytes = 8 * MIB, .touch = true},
+               (const size_t[]){8, 16, 32, 0});
+  expect_takes(&(struct hw_heap_config){.arena_growth_percent = 0}, (const size_t[]){4, 4, 4, 0});
+  if (sizeof(void *) == 8)
+    expect_takes(&(struct hw_heap_config){.arena_growth_percent = 75, .arena_bytes = 768 * (size_t)MIB},
+                 (const size_t[]){768, 1024, 1024, 0});
+}
+
+static void growth_begins_again_when_no_arena_is_in_use(void **state)
+{
+  (void)state;
+  const struct hw_heap_config config = {.arena_growth_percent = 100};
+  struct hw_heap *heap = heap_with(&config);
+  void *blocks[6];
+  for (size_t i = 0; i < COUNT(blocks); i++)
+    blocks[i] = hw_heap_alloc(heap, 2 * MIB);
+  for (size_t i = 1; i < COUNT(blocks); i++)
+    assert_int_equal(hw_heap_free(heap, blocks[i]), HW_HEAP_OK);
+  hw_heap_collect(heap);
+  assert_int_equal(taken_next(heap), 16 * MIB);
+  assert_int_equal(hw_heap_free(heap, blocks[0]), HW_HEAP_OK);
+  hw_heap_destroy(heap);
+  heap = heap_with(&config);
+  for (size_t i = 0; i < COUNT(blocks); i++)
+    blocks[i] = hw_heap_alloc(heap, 2 * MIB);
+  for (size_t i = 0; i < COUNT(blocks); i++)
+    assert_int_equal(hw_heap_free(heap, blocks[i]), HW_HEAP_OK);
+  hw_heap_collect(heap);
+  assert_int_equal(taken_next(heap), 4 * MIB);
+  hw_heap_destroy(heap);
+}
+
 /* --- threads --- */
 
 static void *alloc_in_thread(void *heap)
@@ -470,6 +533,8 @@ int main(void)
       cmocka_unit_test(pages_have_the_size_of_their_class),
       cmocka_unit_test(a_thread_keeps_as_many_free_pages_as_it_may),
       cmocka_unit_test(arenas_are_taken_together),
+      cmocka_unit_test(arenas_grow_as_the_config_says),
+      cmocka_unit_test(growth_begins_again_when_no_arena_is_in_use),
       cmocka_unit_test(only_a_caching_heap_has_pages_for_each_thread),
       cmocka_unit_test(a_spinning_thread_does_not_sleep),
   };

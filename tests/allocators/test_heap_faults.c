@@ -423,6 +423,32 @@ static void what_is_free_goes_back_before_a_request_fails(void **state)
   expect_in_child(use_what_is_free);
 }
 
+/* There is address space for arena_bytes, but not for as much as the heap would take now. */
+static bool take_less_than_wanted(void)
+{
+  const struct hw_heap_config config = {.arena_bytes = 8 * MIB, .arena_growth_percent = 100};
+  struct hw_heap *heap = hw_heap_create(&config, NULL);
+  while (stats_of(heap).mapped_bytes < (8 + 16 + 32) * MIB)
+    hw_heap_alloc(heap, 2 * MIB);
+  size_t before = stats_of(heap).mapped_bytes, mapped, resident;
+  process_pages(&mapped, &resident);
+  const struct rlimit limit = {mapped * 4096 + 14 * MIB, RLIM_INFINITY};
+  setrlimit(RLIMIT_AS, &limit);
+  while (stats_of(heap).mapped_bytes == before)
+    if (!hw_heap_alloc(heap, 2 * MIB))
+      return false;
+  bool has_arena_bytes = stats_of(heap).mapped_bytes == before + 8 * MIB;
+  while (hw_heap_alloc(heap, 2 * MIB))
+    ;
+  return has_arena_bytes && stats_of(heap).mapped_bytes == before + 12 * MIB && hw_heap_check(heap, NULL) == HW_HEAP_OK;
+}
+
+static void a_smaller_arena_is_taken_before_a_request_fails(void **state)
+{
+  (void)state;
+  expect_in_child(take_less_than_wanted);
+}
+
 /* There is room for the block, but not for more than it needs now. */
 static bool grow_into_the_last_room(void)
 {
@@ -529,6 +555,7 @@ int main(void)
       cmocka_unit_test(what_the_system_refuses_is_left_out),
       cmocka_unit_test(a_block_that_grows_needs_no_more_than_it_asks_for),
       cmocka_unit_test(what_is_free_goes_back_before_a_request_fails),
+      cmocka_unit_test(a_smaller_arena_is_taken_before_a_request_fails),
       cmocka_unit_test(an_impossible_request_gives_nothing_back),
       cmocka_unit_test(a_large_block_becomes_shorter),
       cmocka_unit_test(a_grown_block_keeps_its_room),

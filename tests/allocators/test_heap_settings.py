@@ -37,7 +37,7 @@ def settings(**values):
 # --- settings ---
 
 CENTRAL = settings(THREADS="central")
-MANY = settings(CLASS_BYTES="16,64,256,1008,32K", PAGE_BYTES="128K", THREAD_PAGES="3", ARENA_BYTES="16M", ARENA_ALIGN_BYTES="32M",
+MANY = settings(CLASS_BYTES="16,64,256,1008,32K", PAGE_BYTES="128K", THREAD_PAGES="3", ARENA_BYTES="16M", ARENA_ALIGN_BYTES="32M", ARENA_GROWTH_PERCENT="20",
                 RETURNS="at-once", LOCK="spinning", PAGES="transparent")
 LOCKED = settings(LOCK_MEMORY="1", PAGES="small")
 EARLY = settings(RETURN_AFTER_MS="1", KEEP_FREE_BYTES="1")
@@ -84,6 +84,8 @@ def test_what_the_system_refuses_is_said_once(user):
     ("ARENA_BYTES", "99999999999999999999999999999999999", " must be a multiple of 4M, at most 1G"),
     ("ARENA_ALIGN_BYTES", "12M", " must be a power of two from 4M to 1G"),
     ("ARENA_ALIGN_BYTES", "2M", " must be a power of two from 4M to 1G"),
+    ("ARENA_GROWTH_PERCENT", "101", " must be from 0 to 100"),
+    ("ARENA_GROWTH_PERCENT", "10%", " must be from 0 to 100"),
     ("THREADS", "single", " must be caching or central for the malloc of a process"),
     ("THREADS", "some", " must be caching or central"),
     ("LOCK", "1", " must be adaptive or spinning"),
@@ -136,11 +138,12 @@ def test_effective_settings_are_printed_and_can_be_given(subject):
     default = printed_settings(subject("size", HEAPWRIGHT_STATS="stderr").stderr)
     assert default[PREFIX + "CLASS_BYTES"].startswith("16,32,48,") and default[PREFIX + "RETURNS"] == "later"
     assert default[PREFIX + "RETURN_AFTER_MS"] == "25" and default[PREFIX + "NUMA_NODE"] == "default"
+    assert default[PREFIX + "ARENA_ALIGN_BYTES"] == str(4 << 20) and default[PREFIX + "ARENA_GROWTH_PERCENT"] == "0"
     again = subject("size", HEAPWRIGHT_STATS="stderr", **default).stderr
     assert printed_settings(again) == default and "must be" not in again
     changed = printed_settings(subject("size", HEAPWRIGHT_STATS="stderr", **MANY).stderr)
     assert changed == {**default, PREFIX + "CLASS_BYTES": "16,64,256,1008,32768", PREFIX + "PAGE_BYTES": ",".join(["131072"] * 5),
-                       PREFIX + "THREAD_PAGES": "3,3,3,3,3", PREFIX + "ARENA_BYTES": "16777216", PREFIX + "ARENA_ALIGN_BYTES": "33554432",
+                       PREFIX + "THREAD_PAGES": "3,3,3,3,3", PREFIX + "ARENA_BYTES": "16777216", PREFIX + "ARENA_ALIGN_BYTES": "33554432", PREFIX + "ARENA_GROWTH_PERCENT": "20",
                        PREFIX + "RETURNS": "at-once", PREFIX + "LOCK": "spinning", PREFIX + "PAGES": "transparent", PREFIX + "RETURN_AFTER_MS": "default"}
 
 
@@ -257,7 +260,7 @@ def test_a_library_with_its_own_config(subject, tmp_path):
 
 
 WRONG_CONFIG = ("#include <heapwright/heap.h>\nstatic const size_t classes[] = {16, 24, 32768};\n"
-                      "const struct hw_heap_config hw_process_heap_config = {classes, 3, nullptr, 0, nullptr, 0, 1 << 23, 0, HW_HEAP_CACHING,\n"
+                      "const struct hw_heap_config hw_process_heap_config = {classes, 3, nullptr, 0, nullptr, 0, 1 << 23, 0, 0, HW_HEAP_CACHING,\n"
                       "HW_HEAP_LOCK_ADAPTIVE, HW_HEAP_RETURNS_DEFAULT, 0, 0, HW_HEAP_PAGES_USUAL, false, false, 0, false, nullptr, nullptr};\n")
 
 

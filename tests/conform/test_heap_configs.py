@@ -23,6 +23,7 @@ CONFIGS = {
     "more for a thread": {"HEAPWRIGHT_HEAP_THREAD_PAGES": "8"},
     "large arenas": {"HEAPWRIGHT_HEAP_ARENA_BYTES": "64M"},
     "aligned arenas": {"HEAPWRIGHT_HEAP_ARENA_ALIGN_BYTES": "64M"},
+    "growing arenas": {"HEAPWRIGHT_HEAP_ARENA_GROWTH_PERCENT": "100"},
     "transparent": {"HEAPWRIGHT_HEAP_PAGES": "transparent"},
     "fast": {"HEAPWRIGHT_HEAP_PAGES": "transparent", "HEAPWRIGHT_HEAP_RETURNS": "on-collect"},
     "compact": {"HEAPWRIGHT_HEAP_PAGES": "small", "HEAPWRIGHT_HEAP_RETURNS": "above", "HEAPWRIGHT_HEAP_KEEP_FREE_BYTES": "12M"},
@@ -36,7 +37,7 @@ CONFIGS = {
 TOGETHER = {
     "central, spinning, at once": ["central", "spinning", "at once", "powers of two"],
     "checked, large": ["checked", "on collect", "large pages", "large arenas", "aligned arenas", "more for a thread"],
-    "huge, locked": ["huge", "locked", "after a time", "numa"],
+    "huge, locked": ["huge", "locked", "growing arenas", "after a time", "numa"],
     "libc": ["libc"],
     "fast": ["fast"],
     "compact": ["compact"],

@@ -156,16 +156,32 @@ static void begin_arena(struct hw_heap *heap, uintptr_t start, struct hwi_arena_
     make_pending(arena, 0, HWI_SLICES, true);
 }
 
-/* Adds as many arenas as are taken at a time, or one if there is no memory for them. Returns false if there is none. */
+static size_t smaller(size_t a, size_t b)
+{
+  return a < b ? a : b;
+}
+
+/* Returns how much is taken after so much, which may be less than arena_bytes. */
+static size_t grown(const struct hw_heap *heap, size_t bytes)
+{
+  size_t more = bytes + bytes / 100 * heap->config.arena_growth_percent;
+  size_t units = smaller((more + HWI_UNIT_BYTES - 1) & ~(HWI_UNIT_BYTES - 1), HWI_MOST_ARENA_BYTES);
+  return units > heap->config.arena_bytes ? units : heap->config.arena_bytes;
+}
+
+/* Adds as many arenas as are taken at a time, or fewer if there is no memory for them. Returns false if there is none. */
 static bool add_arenas(struct hw_heap *heap)
 {
-  size_t bytes = heap->config.arena_bytes;
+  size_t bytes = heap->next_arena_bytes;
   struct hwi_arena_pages pages;
   uintptr_t start = hwi_heap_map_arena(heap, bytes, &pages);
+  if (!start && bytes > heap->config.arena_bytes)
+    start = hwi_heap_map_arena(heap, bytes = heap->config.arena_bytes, &pages);
   if (!start && bytes > HWI_UNIT_BYTES)
     start = hwi_heap_map_arena(heap, bytes = HWI_UNIT_BYTES, &pages);
   if (!start)
     return false;
+  heap->next_arena_bytes = grown(heap, bytes);
   while (bytes)
     begin_arena(heap, start + (bytes -= HWI_UNIT_BYTES), pages);
   return true;
@@ -304,6 +320,8 @@ void hwi_arena_unmap_free(struct hw_heap *heap, size_t most_bytes, size_t least_
     else
       staying_bytes += HWI_UNIT_BYTES;
   }
+  if (heap->taken_bytes == 0)
+    heap->next_arena_bytes = heap->config.arena_bytes;
 }
 
 void hwi_arena_unmap_all(struct hw_heap *heap)

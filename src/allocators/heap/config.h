@@ -27,14 +27,15 @@ struct hwi_heap_field {
   size_t count_offset;      /* and where it is */
   const char *text_rule;    /* what its text must be; NULL: as `rule` */
   const char *default_text; /* another word for `default`; NULL: none */
-  size_t least, most, step; /* of each number in a list, and of a number that is not the default */
-  bool is_power_of_two;     /* must such a number be one? */
-  size_t bias;              /* the number in C is that in text and this */
+  size_t least, most,
+      step;             /* of each number in a list, and of a number that is not the default. Least 0: 0 is a value */
+  bool is_power_of_two; /* must such a number be one? */
+  size_t bias;          /* the number in C is that in text and this */
   const char *const *words; /* in text, from the one of value 0 on, ended by NULL */
   const char *rule;         /* what a value must be */
 };
 
-enum { HWI_HEAP_FIELDS = 15, HWI_HEAP_LISTS = 3 }; /* the lists come first */
+enum { HWI_HEAP_FIELDS = 16, HWI_HEAP_LISTS = 3 }; /* the lists come first */
 
 extern const struct hwi_heap_field hwi_heap_fields[HWI_HEAP_FIELDS]
     __attribute__((visibility("hidden"))); /* fields.c */

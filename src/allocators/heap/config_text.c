@@ -79,7 +79,7 @@ bool hwi_heap_field_read(struct hwi_heap_settings *settings, const struct hwi_he
   if (field->kind == HWI_FIELD_LIST)
     return set_list(settings, field, text);
   if (field->kind == HWI_FIELD_NUMBER) {
-    if (!read_number(&text, field->bias, &number) || *text || number == 0)
+    if (!read_number(&text, field->bias, &number) || *text || (number == 0 && field->least > 0))
       return false;
     set(&settings->config, field->offset, &number, sizeof number);
     return true;
@@ -119,7 +119,7 @@ void hwi_heap_field_print(struct hwi_message *line, const struct hw_heap_config 
   size_t value = hwi_heap_field_value(config, field);
   if (field->words)
     hwi_message_text(line, field->words[value]);
-  else if (value == 0)
+  else if (value == 0 && field->least > 0)
     hwi_message_text(line, default_word);
   else
     hwi_message_number(line, value - field->bias);

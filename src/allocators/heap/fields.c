@@ -19,7 +19,7 @@ static const char *const return_words[] = {"default", "later", "above", "at-once
 static const char *const page_words[] = {"usual", "small", "transparent", "huge", NULL};
 static const char *const flag_words[] = {"0", "1", NULL};
 
-enum { MOST_THREAD_PAGES = 1024, MOST_MS = 3600000, MOST_NODES = 1024 };
+enum { MOST_THREAD_PAGES = 1024, MOST_PERCENT = 100, MOST_MS = 3600000, MOST_NODES = 1024 };
 
 const struct hwi_heap_field hwi_heap_fields[HWI_HEAP_FIELDS] = {
     {LIST(class_bytes, "CLASS_BYTES", class_count), .least = HW_HEAP_ALIGN, .most = SIZE_MAX, .step = HW_HEAP_ALIGN,
@@ -33,6 +33,8 @@ const struct hwi_heap_field hwi_heap_fields[HWI_HEAP_FIELDS] = {
     {FIELD(arena_align_bytes, "ARENA_ALIGN_BYTES", HWI_FIELD_NUMBER), .least = HWI_UNIT_BYTES,
      .most = HWI_MOST_ARENA_BYTES, .step = HWI_UNIT_BYTES, .is_power_of_two = true,
      .rule = "must be a power of two from 4M to 1G"},
+    {FIELD(arena_growth_percent, "ARENA_GROWTH_PERCENT", HWI_FIELD_NUMBER), .most = MOST_PERCENT, .step = 1,
+     .rule = "must be from 0 to 100"},
     {FIELD(threads, "THREADS", HWI_FIELD_WORD), .text_rule = "must be caching or central", /* of a process */
      .words = thread_words, .rule = "must be caching, central or single"},
     {FIELD(lock, "LOCK", HWI_FIELD_WORD), .words = lock_words, .rule = "must be adaptive or spinning"},

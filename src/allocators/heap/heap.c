@@ -42,6 +42,7 @@ static void set_up(struct hw_heap *heap, const struct hw_heap_config *config)
   heap->config = *config;
   hwi_heap_config_complete(&heap->config, heap->class_bytes, heap->page_bytes, heap->thread_pages);
   heap->class_count = heap->config.class_count;
+  heap->next_arena_bytes = heap->config.arena_bytes;
   for (size_t i = 0; i < heap->class_count; i++)
     heap->most_kept[i] = (int8_t)hwi_most_kept(heap->class_bytes[i]);
   size_t class_index = 0;

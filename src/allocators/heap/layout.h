@@ -213,6 +213,7 @@ struct hw_heap {
   struct hwi_page *pending_slices;        /* slices, and */
   struct hwi_page *pending_units;         /* arenas and large blocks, that wait until the lock is left (returns.c) */
   struct hwi_page *settled;               /* slices for which the calls were made; threads push without the lock */
+  size_t next_arena_bytes;                /* that are taken the next time */
   size_t taken_bytes;                     /* in slices of pages */
   size_t kept_bytes;                      /* in free slices that are touched, and in free large blocks */
   size_t least_kept_bytes;                /* the least of it since then: */
