@@ -168,8 +168,8 @@ struct hw_heap_error {
 struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_heap_error *error);
 
 /* Returns all memory of the heap to the system, allocated or not; NULL does nothing. No other call on this heap may be
- * in progress or follow. A later call on one of the 16 heaps that were destroyed last is detected: it finds no memory and
- * no blocks (HW_HEAP_DESTROYED), writes nothing, and does not call on_fault. Returns false, and does nothing, if a thread
+ * in progress or follow. A later call on one of the 4,096 heaps that were destroyed last is detected: it finds no memory
+ * and no blocks (HW_HEAP_DESTROYED), writes nothing, and does not call on_fault. Of these heaps, some KiB of address space each stay mapped. Returns false, and does nothing, if a thread
  * has the heap set or pushed (hw_heap_set_for_thread), or if the heap was destroyed before. */
 bool hw_heap_destroy(struct hw_heap *heap);
 

@@ -50,6 +50,18 @@ static inline void process_pages(size_t *mapped, size_t *resident)
   *resident -= shadow_pages();
 }
 
+/* Returns how many mappings the process has. */
+static inline int mapping_count(void)
+{
+  int count = 0;
+  FILE *file = fopen("/proc/self/maps", "r");
+  assert_non_null(file);
+  for (int c; (c = fgetc(file)) != EOF;)
+    count += c == '\n';
+  fclose(file);
+  return count;
+}
+
 static inline size_t resident_bytes(void)
 {
   size_t mapped, resident;

@@ -9,7 +9,7 @@
 
 /* --- late calls --- */
 
-enum { REMEMBERED = 16 };
+enum { REMEMBERED = 4096, AT_A_TIME = 16 };
 
 static void count_fault(void *context, struct hw_heap *heap, enum hw_heap_fault fault, void *address)
 {
@@ -29,6 +29,8 @@ static void expect_destroyed(struct hw_heap *heap, void *block)
   int visited = 0;
   assert_int_equal(hw_heap_free(heap, block), HW_HEAP_DESTROYED);
   assert_int_equal(hw_heap_usable_bytes(heap, block), 0);
+  assert_false(hw_heap_resize_in_place(heap, block, 10));
+  assert_int_equal(hw_heap_good_bytes(heap, 10), 10);
   assert_null(hw_heap_realloc(heap, block, 10));
   assert_null(hw_heap_realloc(heap, block, 10 * MIB));
   assert_null(hw_heap_alloc(heap, 10));
@@ -89,18 +91,34 @@ static void a_late_call_is_found_and_writes_nothing(void **state)
   assert_true(strlen(hw_heap_fault_text(HW_HEAP_DESTROYED)) > 0);
 }
 
+static void begin_and_destroy(struct hw_heap **made, int count)
+{
+  for (int i = 0; i < count; i++) {
+    made[i] = new_heap();
+    assert_non_null(hw_heap_alloc(made[i], 100));
+  }
+  for (int i = 0; i < count; i++)
+    assert_true(hw_heap_destroy(made[i]));
+}
+
+static void *expect_all_destroyed(void *made)
+{
+  for (int i = 0; i < REMEMBERED; i++)
+    expect_destroyed(((struct hw_heap **)made)[i], made);
+  return NULL;
+}
+
+/* Also by a thread that has used no heap. */
 static void the_last_heaps_are_remembered(void **state)
 {
   (void)state;
-  struct hw_heap *heaps[REMEMBERED];
-  for (int i = 0; i < REMEMBERED; i++) {
-    heaps[i] = new_heap();
-    assert_non_null(hw_heap_alloc(heaps[i], 100));
-  }
-  for (int i = 0; i < REMEMBERED; i++)
-    assert_true(hw_heap_destroy(heaps[i]));
-  for (int i = 0; i < REMEMBERED; i++)
-    expect_destroyed(heaps[i], heaps[i]);
+  static struct hw_heap *made[REMEMBERED];
+  pthread_t thread;
+  for (int i = 0; i < REMEMBERED; i += AT_A_TIME)
+    begin_and_destroy(&made[i], AT_A_TIME);
+  expect_all_destroyed(made);
+  assert_int_equal(pthread_create(&thread, NULL, expect_all_destroyed, made), 0);
+  assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
 /* --- several heaps in turn --- */

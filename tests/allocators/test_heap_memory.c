@@ -117,9 +117,11 @@ static void a_destroyed_heap_leaves_nothing(void **state)
 {
   (void)state;
   size_t mapped, resident, mapped_after, resident_after;
-  enum { SLACK_PAGES = 512 };
+  enum { SLACK_PAGES = 512, REMEMBERED = 4096 };
+  for (int i = 0; i < REMEMBERED; i++) /* address space for each of the heaps that were destroyed last stays, */
+    assert_true(hw_heap_destroy(new_heap()));
   for (int i = 0; i < 2; i++)
-    use_heaps(8); /* the table of descriptors stays, and a page for each of the 16 heaps that were destroyed last */
+    use_heaps(8); /* and the table of descriptors */
   process_pages(&mapped, &resident);
   for (int i = 0; i < 5; i++)
     use_heaps(8);
@@ -154,7 +156,7 @@ static void free_memory_goes_back(void **state)
 
 /* --- heaps that come and go --- */
 
-enum { FIRST_HEAPS = 1000, MORE_HEAPS = 20000, PERMANENT = 300, CLOSE_PAGES = 16 };
+enum { FIRST_HEAPS = 5000, MORE_HEAPS = 20000, PERMANENT = 300, CLOSE_PAGES = 16 };
 
 static void use_and_destroy(int count)
 {
@@ -186,6 +188,32 @@ static void what_a_thread_has_of_destroyed_heaps_is_bounded(void **state)
     assert_int_equal(stats_of(permanent[i]).thread_count, 1);
     assert_true(hw_heap_destroy(permanent[i]));
   }
+}
+
+/* Also what was written of them before, and read after that. */
+static void heaps_that_were_destroyed_need_no_memory(void **state)
+{
+  (void)state;
+  enum { REMEMBERED = 4096, AT_A_TIME = 16, ROUNDS = 4, CLOSE_MAPPINGS = 64, SLACK_PAGES = 256 };
+  struct hw_heap *heaps[AT_A_TIME];
+  size_t mapped = 0, resident = 0, mapped_after, resident_after;
+  int count = 0;
+  for (int i = 0; i < ROUNDS * REMEMBERED; i += AT_A_TIME) {
+    if (i == REMEMBERED) {
+      process_pages(&mapped, &resident);
+      count = mapping_count();
+    }
+    for (int k = 0; k < AT_A_TIME; k++)
+      assert_non_null(hw_heap_alloc(heaps[k] = new_heap(), 100));
+    for (int k = 0; k < AT_A_TIME; k++)
+      assert_true(hw_heap_destroy(heaps[k]));
+  }
+  process_pages(&mapped_after, &resident_after);
+  assert_true(mapped_after <= mapped + SLACK_PAGES);
+  assert_true(resident_after <= resident + SLACK_PAGES);
+  assert_true(mapping_count() <= count + CLOSE_MAPPINGS);
+  assert_int_equal(hw_heap_check(heaps[0], NULL), HW_HEAP_DESTROYED);
+  assert_int_equal(smaps_kib(heaps[0], "Private_Dirty:") + smaps_kib(heaps[0], "Anonymous:"), 0);
 }
 
 /* --- pages of the system --- */
@@ -449,6 +477,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(free_memory_goes_back, keep_sanitizers_small, allow_huge_pages),
       cmocka_unit_test(memory_goes_back_after_a_time),
       cmocka_unit_test(what_a_thread_has_of_destroyed_heaps_is_bounded),
+      cmocka_unit_test(heaps_that_were_destroyed_need_no_memory),
       cmocka_unit_test(huge_pages_are_asked_for),
       cmocka_unit_test(memory_of_reserved_pages_is_written_again),
       cmocka_unit_test(a_small_heap_refuses_huge_pages),

@@ -22,8 +22,8 @@ struct hw_heap *hwi_heap_at(const void *address)
 
 struct hwi_page *hwi_heap_page_of(const struct hw_heap *heap, const void *address, enum hw_heap_fault *fault)
 {
-  *fault = heap->is_destroyed ? HW_HEAP_DESTROYED : HW_HEAP_FOREIGN;
-  if (heap->is_destroyed || !hwi_is_in_space(address))
+  *fault = heap->is_alive ? HW_HEAP_FOREIGN : HW_HEAP_DESTROYED;
+  if (!heap->is_alive || !hwi_is_in_space(address))
     return NULL;
   struct hwi_page *page = hwi_page_of(address);
   const struct hw_heap *its = hwi_unit_of(page)->heap;

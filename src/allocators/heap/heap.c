@@ -41,6 +41,7 @@ static void set_up(struct hw_heap *heap, const struct hw_heap_config *config)
 {
   heap->config = *config;
   hwi_heap_config_complete(&heap->config, heap->class_bytes, heap->page_bytes, heap->thread_pages);
+  heap->is_alive = heap->has_lock = true;
   heap->class_count = heap->config.class_count;
   heap->next_arena_bytes = heap->config.arena_bytes;
   for (size_t i = 0; i < heap->class_count; i++)
@@ -68,8 +69,11 @@ struct used {
   struct hwi_owner *owner;
 };
 
+/* No heap has this generation; a heap that was destroyed has 0. */
+#define NO_GENERATION UINT64_MAX
+
 /* The heap that this thread used last. Its address identifies the thread. */
-static __thread struct used last __attribute__((tls_model("initial-exec")));
+static __thread struct used last __attribute__((tls_model("initial-exec"))) = {NO_GENERATION, NULL};
 
 /* All that it has used, and perhaps some that were destroyed: a hash table by the generation, with open addressing. */
 enum { FIRST_SLOTS = 8, SLOTS_OF_MAPPING = HWI_SYSTEM_PAGE_BYTES / sizeof(struct used) };
@@ -119,7 +123,7 @@ static struct used *find_slot(struct used_table *table, uint64_t generation)
 static struct used *used_of(const struct hw_heap *heap)
 {
   struct used *slot = find_slot(&all_used, heap->generation);
-  return slot->generation == heap->generation ? slot : NULL;
+  return slot->owner ? slot : NULL;
 }
 
 /* To be called with the lock of the heaps, as the next one: only heaps in their list exist, and others may be unmapped. */
@@ -205,7 +209,7 @@ static void thread_ends(void *key)
       hwi_owner_end(used->owner);
   }
   replace_table(&none);
-  last.generation = 0;
+  last.generation = NO_GENERATION;
   give_heaps(heaps);
 }
 
@@ -229,7 +233,7 @@ static struct hwi_owner *find_owner(struct hw_heap *heap)
     last = *used;
     return last.owner;
   }
-  if (heap->is_destroyed || !make_room())
+  if (!heap->is_alive || !make_room())
     return NULL;
   struct hwi_owner *owner = heap->sole;
   if (!owner && !(owner = hwi_owner_begin(heap, &last, hwi_heap_thread_value(heap), NULL)))
@@ -360,23 +364,33 @@ static void unmap_all(struct hw_heap *heap)
   unmap_owners(heap);
 }
 
-/* Its new generation is none that a thread has used, so that each call goes to slow paths, which find out. */
+/* Its generation is 0, which no thread has used last, so that each call goes to slow paths, which find out. It needs no memory, unless
+ * the system refuses that. */
 static void set_destroyed(struct hw_heap *heap)
 {
-  static struct hw_heap *last_destroyed[16];
+  if (hwi_os_make_zeros(heap, sizeof *heap) != 0)
+    *heap = (struct hw_heap){0};
+}
+
+/* Returns the heap that was destroyed so long ago that its address may be used again, or NULL. */
+static struct hw_heap *remember(struct hw_heap *heap)
+{
+  enum { MOST_REMEMBERED = 4096 };
+  static struct hw_heap *remembered[MOST_REMEMBERED];
   static size_t next;
-  *heap = (struct hw_heap){.generation = ++generations, .is_destroyed = true};
-  if (last_destroyed[next])
-    hwi_os_unmap(last_destroyed[next], sizeof *heap);
-  last_destroyed[next] = heap;
-  next = (next + 1) % (sizeof last_destroyed / sizeof *last_destroyed);
+  enum hwi_lock_result heaps = take_heaps();
+  struct hw_heap *oldest = remembered[next];
+  remembered[next] = heap;
+  next = (next + 1) % MOST_REMEMBERED;
+  give_heaps(heaps);
+  return oldest;
 }
 
 /* Returns false if the heap may not be destroyed. */
 static bool remove_from_heaps(struct hw_heap *heap)
 {
   enum hwi_lock_result heaps = take_heaps();
-  bool may_go = !heap->is_destroyed && __atomic_load_n(&heap->set_count, __ATOMIC_ACQUIRE) == 0;
+  bool may_go = heap->is_alive && __atomic_load_n(&heap->set_count, __ATOMIC_ACQUIRE) == 0;
   struct hw_heap **at = &hwi_heaps;
   while (may_go && *at && *at != heap)
     at = &(*at)->next;
@@ -394,9 +408,10 @@ bool hw_heap_destroy(struct hw_heap *heap)
     return false;
   hwi_libc_free_all(heap);
   unmap_all(heap);
-  enum hwi_lock_result heaps = take_heaps();
   set_destroyed(heap);
-  give_heaps(heaps);
+  struct hw_heap *oldest = remember(heap);
+  if (oldest)
+    hwi_os_unmap(oldest, sizeof *oldest);
   return true;
 }
 

@@ -196,7 +196,8 @@ struct hw_heap {
   size_t class_count;
   uint8_t class_of[HWI_GRANULES + 1];
   bool is_of_process;
-  bool is_destroyed;
+  bool is_alive;          /* false: it was destroyed, and all of this is zeros that cannot be written */
+  bool has_lock;          /* false: it is not alive */
   bool uses_libc;         /* all blocks are in libc_blocks */
   uint32_t set_count;     /* how often threads have it set or pushed; atomic */
   struct hwi_owner *sole; /* of all threads, if `threads` is central or single; else NULL */
@@ -359,6 +360,8 @@ static inline bool hwi_config_wants_huge_pages(const struct hw_heap_config *conf
 static inline enum hwi_lock_result hwi_heap_lock_by(struct hw_heap *heap, bool spins, bool always)
 {
   struct hwi_lock *before = hwi_heap_lock_of_thread;
+  if (!heap->has_lock)
+    return HWI_LOCK_NOT_NEEDED;
   hwi_heap_lock_of_thread = &heap->lock;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   enum hwi_lock_result result = spins && !hwi_lock_is_alone() && hwi_lock_spin(&heap->lock) ? HWI_LOCK_TAKEN

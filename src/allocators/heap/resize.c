@@ -8,7 +8,7 @@
 
 size_t hw_heap_good_bytes(const struct hw_heap *heap, size_t bytes)
 {
-  if (heap->uses_libc || heap->is_destroyed || !hwi_space_can_have(bytes))
+  if (heap->uses_libc || !heap->is_alive || !hwi_space_can_have(bytes))
     return bytes;
   if (bytes <= HW_HEAP_LARGEST_CLASS_BYTES)
     return heap->class_bytes[heap->class_of[(bytes + HW_HEAP_ALIGN - 1) >> HWI_GRANULE_BITS]];

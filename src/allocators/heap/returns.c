@@ -285,5 +285,6 @@ void hwi_heaps_return_all(void)
 
 void hw_heap_collect(struct hw_heap *heap)
 {
-  hwi_heap_collect(heap, hwi_heap_existing_owner(heap), 0);
+  if (heap->is_alive)
+    hwi_heap_collect(heap, hwi_heap_existing_owner(heap), 0);
 }

@@ -226,5 +226,5 @@ enum hw_heap_fault hw_heap_check(struct hw_heap *heap, void **where)
   hwi_heap_unlock(heap, result);
   if (where)
     *where = wrong ? (void *)hwi_page_start(wrong) : NULL;
-  return wrong ? HW_HEAP_DAMAGED : heap->is_destroyed ? HW_HEAP_DESTROYED : HW_HEAP_OK;
+  return wrong ? HW_HEAP_DAMAGED : heap->is_alive ? HW_HEAP_OK : HW_HEAP_DESTROYED;
 }

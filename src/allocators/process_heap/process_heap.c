@@ -30,7 +30,7 @@
 extern const struct hw_heap_config hw_process_heap_config __attribute__((weak));
 
 static struct hwi_owner no_owner;
-static struct hw_heap heap = {.is_of_process = true};
+static struct hw_heap heap = {.is_of_process = true, .is_alive = true};
 static bool checks_all_frees;
 static bool passes_on; /* all blocks are the next malloc's: it is wanted, or this libc has no handlers for forks */
 static __thread struct hwi_owner *mine __attribute__((tls_model("initial-exec"))) = &no_owner;

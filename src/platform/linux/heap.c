@@ -119,6 +119,13 @@ int hwi_os_drop_pages(void *start, size_t bytes)
   return (int)CALL(SYS_madvise, start, bytes, MADV_DONTNEED, 0, 0, 0);
 }
 
+/* Reads get the kernel's page of zeros. */
+int hwi_os_make_zeros(void *start, size_t bytes)
+{
+  long at = hwi_call_map(start, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  return hwi_call_failed(at) ? (int)at : 0;
+}
+
 void *hwi_os_remap(void *start, size_t old_bytes, size_t bytes, void *to)
 {
   long at = CALL(SYS_mremap, start, old_bytes, bytes, to ? MREMAP_MAYMOVE | MREMAP_FIXED : 0, to, 0);

@@ -81,6 +81,13 @@ int hwi_os_drop_pages(void *start, size_t bytes)
   return VirtualAlloc(start, bytes, MEM_COMMIT, PAGE_READWRITE) ? 0 : -ENOMEM;
 }
 
+int hwi_os_make_zeros(void *start, size_t bytes)
+{
+  DWORD before;
+  int error = hwi_os_drop_pages(start, bytes);
+  return error ? error : VirtualProtect(start, bytes, PAGE_READONLY, &before) ? 0 : -EINVAL;
+}
+
 /* Memory that becomes longer than what is reserved for it gets a further reservation behind that. */
 static void *grow_here(char *start, size_t old_bytes, size_t bytes)
 {
