@@ -66,13 +66,20 @@ typedef void hw_heap_fault_fn(void *context, struct hw_heap *heap, enum hw_heap_
 enum hw_heap_threads {
   HW_HEAP_CACHING = 0, /* any; each has a cache of its own, and no lock on the usual way */
   HW_HEAP_CENTRAL,     /* any; none has a cache, and each call takes the heap's lock */
-  HW_HEAP_SINGLE,      /* one at a time, which is up to the caller; only pages and large blocks need the lock */
+  HW_HEAP_SINGLE, /* one at a time, which is up to the caller; only pages and large blocks need the lock, if there is one */
 };
 
-/* How a thread waits for the lock. */
+/* How a thread waits for the lock.
+ *
+ * With NONE, which only a heap that is HW_HEAP_SINGLE may have, there is none, and no atomic instruction for pages and for blocks up to
+ * 2 MiB; but for address space, which is an arena or a block above 2 MiB, the lock of all heaps. Other threads leave such a heap alone: when
+ * they have no memory, what is free in it does not go back, and what HEAPWRIGHT_STATS writes does not have its figures. The child of a fork
+ * has the heap as usual if its thread forked, also by a signal handler that interrupted a call on it. If another thread forked while a call
+ * on it was in progress, the child must not use the heap: not free its blocks, nor destroy it. */
 enum hw_heap_lock {
   HW_HEAP_LOCK_ADAPTIVE = 0, /* tries for a moment, then sleeps; the holder gets the priority of the most urgent one */
   HW_HEAP_LOCK_SPINNING,     /* tries until it has it; a thread with a real-time policy sleeps after a moment */
+  HW_HEAP_LOCK_NONE,         /* there is no lock */
 };
 
 /* When free memory goes back to the system by itself. Of free blocks above 2 MiB, a heap keeps at most 16, or 64 with
@@ -154,7 +161,7 @@ struct hw_heap_config {
 
 /* The config of the heap of a whole process, known when it is linked: a program or library that is linked with
  * libheapwright-heap.a defines it. What HEAPWRIGHT_HEAP_* variables set replaces its members. Faults are reported on stderr:
- * on_fault is not called. `threads` must not be HW_HEAP_SINGLE. */
+ * on_fault is not called. `threads` must not be HW_HEAP_SINGLE, and `lock` not HW_HEAP_LOCK_NONE. */
 extern const struct hw_heap_config hw_process_heap_config;
 
 struct hw_heap_error {
@@ -270,7 +277,8 @@ enum hw_heap_fault hw_heap_check(struct hw_heap *heap, void **where);
  * threads are not affected. A thread with a heap of its own shares no page with other threads, and waits for none when it allocates or frees,
  * except for address space: for an arena, and for a block above 2 MiB that is none of those kept. A heap whose first arena is large enough
  * (`arena_bytes`), and which keeps what it has (`returns`), needs no other. Its lock is taken by other threads only while they use this
- * heap, too (they free its blocks above 32 KiB, or count them), while they fork, or if there is no memory.
+ * heap, too (they free its blocks above 32 KiB, or count them), while they fork, or if there is no memory. With HW_HEAP_LOCK_NONE, there
+ * is none.
  *
  * Any thread may free any block by free or operator delete, whatever heap it is from; the heap is found by the address.
  * hw_heap_free(heap, block) does the same for a block of that heap. For a heap that is HW_HEAP_SINGLE this is allowed only

@@ -312,11 +312,13 @@ static bool use_without_lock(const struct hw_heap_config *config)
 static void no_thread_waits_for_the_system(void **state)
 {
   (void)state;
-  static const struct hw_heap_config configs[] = {{.returns = HW_HEAP_RETURNS_AT_ONCE},
-                                                  {.touch = true},
-                                                  {.lock_memory = true},
-                                                  {.threads = HW_HEAP_SINGLE, .returns = HW_HEAP_RETURNS_AT_ONCE},
-                                                  {.threads = HW_HEAP_CENTRAL, .returns = HW_HEAP_RETURNS_AT_ONCE}};
+  static const struct hw_heap_config configs[] = {
+      {.returns = HW_HEAP_RETURNS_AT_ONCE},
+      {.touch = true},
+      {.lock_memory = true},
+      {.threads = HW_HEAP_SINGLE, .returns = HW_HEAP_RETURNS_AT_ONCE},
+      {.threads = HW_HEAP_SINGLE, .lock = HW_HEAP_LOCK_NONE, .returns = HW_HEAP_RETURNS_AT_ONCE},
+      {.threads = HW_HEAP_CENTRAL, .returns = HW_HEAP_RETURNS_AT_ONCE}};
   for (size_t i = 0; i < COUNT(configs); i++)
     expect_in_child(use_without_lock, &configs[i]);
 }

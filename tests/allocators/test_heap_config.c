@@ -55,7 +55,9 @@ static void errors_name_the_member(void **state)
       {{.arena_growth_percent = 101}, "arena_growth_percent", 0},
       {{.threads = (enum hw_heap_threads)3}, "threads", 0},
       {{.threads = (enum hw_heap_threads) - 1}, "threads", 0},
-      {{.lock = (enum hw_heap_lock)2}, "lock", 0},
+      {{.lock = (enum hw_heap_lock)3}, "lock", 0},
+      {{.lock = HW_HEAP_LOCK_NONE}, "lock", 0},
+      {{.lock = HW_HEAP_LOCK_NONE, .threads = HW_HEAP_CENTRAL}, "lock", 0},
       {{.returns = (enum hw_heap_returns)5}, "returns", 0},
       {{.returns = HW_HEAP_RETURNS_AT_ONCE, .keep_free_bytes = 1}, "keep_free_bytes", 0},
       {{.touch = true, .keep_free_bytes = MIB}, "keep_free_bytes", 0},
@@ -80,8 +82,17 @@ static const size_t few_classes[] = {16, 48, 1008, 4096, 20000, LARGEST},
                     any_pages[] = {65536, 2 * MIB, 65536, 262144, 131072, 983040}, any_spares[] = {1, 3, 100, 2, 1, 5},
                     one_page[] = {MIB}, two[] = {2};
 
+static const struct hw_heap_config pages_of_any_size = {.class_bytes = few_classes,
+                                                        .class_count = 6,
+                                                        .page_bytes = any_pages,
+                                                        .page_bytes_count = 6,
+                                                        .thread_pages = any_spares,
+                                                        .thread_pages_count = 6};
+
 static const struct hw_heap_config configs[] = {
     {.threads = HW_HEAP_SINGLE},
+    {.threads = HW_HEAP_SINGLE, .lock = HW_HEAP_LOCK_NONE, .returns = HW_HEAP_RETURNS_AT_ONCE},
+    {.threads = HW_HEAP_SINGLE, .lock = HW_HEAP_LOCK_NONE, .touch = true, .arena_bytes = 8 * MIB},
     {.threads = HW_HEAP_CENTRAL, .lock = HW_HEAP_LOCK_SPINNING},
     {.class_bytes = few_classes,
      .class_count = 6,
@@ -290,7 +301,7 @@ static void figures_of_classes(void **state)
 static void pages_have_the_size_of_their_class(void **state)
 {
   (void)state;
-  struct hw_heap *heap = heap_with(&configs[2]);
+  struct hw_heap *heap = heap_with(&pages_of_any_size);
   for (size_t i = 0; i < COUNT(few_classes); i++) {
     hw_heap_alloc(heap, few_classes[i]);
     struct hw_heap_class_stats stats = class_stats(heap, few_classes[i]);

@@ -73,6 +73,7 @@ static void values_are_read(void **state)
       {"arena_growth_percent", "-1", NULL},
       {"threads", "central", "central"},
       {"threads", "Central", NULL},
+      {"lock", "none", "none"},
       {"threads", "", NULL},
       {"touch", "1", "1"},
       {"touch", "01", NULL},

@@ -423,6 +423,52 @@ static void what_is_free_goes_back_before_a_request_fails(void **state)
   expect_in_child(use_what_is_free);
 }
 
+enum { KEPT_BYTES = 20 * MIB, REQUEST_BYTES = 64 * MIB };
+
+static struct hw_heap *heap_without_lock(void)
+{
+  const struct hw_heap_config config = {
+      .threads = HW_HEAP_SINGLE, .lock = HW_HEAP_LOCK_NONE, .returns = HW_HEAP_RETURNS_ON_COLLECT};
+  struct hw_heap *heap = hw_heap_create(&config, NULL);
+  void *blocks[KEPT_BYTES / MIB];
+  for (size_t i = 0; i < COUNT(blocks); i++)
+    blocks[i] = hw_heap_alloc(heap, MIB);
+  for (size_t i = 0; i < COUNT(blocks); i++)
+    hw_heap_free(heap, blocks[i]);
+  return heap;
+}
+
+static void *ask_for_much(void *heap)
+{
+  return hw_heap_alloc(heap, REQUEST_BYTES);
+}
+
+/* What is free in a heap without a lock goes back for its own requests only. */
+static bool keep_what_other_threads_have(void)
+{
+  pthread_t thread;
+  pthread_attr_t attributes;
+  void *block = NULL;
+  size_t mapped, resident;
+  struct hw_heap *heap = heap_without_lock(), *other = heap_without_lock(), *usual = hw_heap_create(NULL, NULL);
+  process_pages(&mapped, &resident);
+  const struct rlimit limit = {mapped * 4096 + 10 * MIB, RLIM_INFINITY};
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, MIB);
+  if (setrlimit(RLIMIT_AS, &limit) || pthread_create(&thread, &attributes, ask_for_much, usual) ||
+      pthread_join(thread, &block) || block)
+    return false;
+  bool is_kept = stats_of(heap).mapped_bytes >= KEPT_BYTES;
+  block = ask_for_much(heap);
+  return is_kept && !block && stats_of(heap).mapped_bytes < MIB && stats_of(other).mapped_bytes >= KEPT_BYTES;
+}
+
+static void other_threads_do_not_return_memory_of_a_heap_without_a_lock(void **state)
+{
+  (void)state;
+  expect_in_child(keep_what_other_threads_have);
+}
+
 /* There is address space for arena_bytes, but not for as much as the heap would take now. */
 static bool take_less_than_wanted(void)
 {
@@ -556,6 +602,7 @@ int main(void)
       cmocka_unit_test(a_block_that_grows_needs_no_more_than_it_asks_for),
       cmocka_unit_test(what_is_free_goes_back_before_a_request_fails),
       cmocka_unit_test(a_smaller_arena_is_taken_before_a_request_fails),
+      cmocka_unit_test(other_threads_do_not_return_memory_of_a_heap_without_a_lock),
       cmocka_unit_test(an_impossible_request_gives_nothing_back),
       cmocka_unit_test(a_large_block_becomes_shorter),
       cmocka_unit_test(a_grown_block_keeps_its_room),

@@ -89,6 +89,7 @@ def test_what_the_system_refuses_is_said_once(user):
     ("THREADS", "single", " must be caching or central for the malloc of a process"),
     ("THREADS", "some", " must be caching or central"),
     ("LOCK", "1", " must be adaptive or spinning"),
+    ("LOCK", "none", " must be adaptive or spinning for the malloc of a process"),
     ("RETURNS", "never", " must be later, above, at-once or on-collect"),
     ("KEEP_FREE_BYTES", "0", " must be a size, such as 64M, and not 0"),
     ("RETURN_AFTER_MS", "4000000", " must be from 1 to 3600000"),

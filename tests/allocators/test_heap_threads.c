@@ -498,8 +498,12 @@ static bool wait_for_thread(void *context, void *block, size_t bytes)
 static void a_heap_does_not_wait_for_another_one(void **state)
 {
   (void)state;
-  static const struct hw_heap_config configs[] = {
-      {0}, {.threads = HW_HEAP_SINGLE}, {.threads = HW_HEAP_CENTRAL}, {.lock = HW_HEAP_LOCK_SPINNING}, {.touch = true}};
+  static const struct hw_heap_config configs[] = {{0},
+                                                  {.threads = HW_HEAP_SINGLE},
+                                                  {.threads = HW_HEAP_SINGLE, .lock = HW_HEAP_LOCK_NONE},
+                                                  {.threads = HW_HEAP_CENTRAL},
+                                                  {.lock = HW_HEAP_LOCK_SPINNING},
+                                                  {.touch = true}};
   struct hw_heap *walked = new_heap();
   assert_non_null(hw_heap_alloc(walked, 1));
   for (size_t i = 0; i < COUNT(configs); i++) {

@@ -47,6 +47,15 @@ def test_threads_have_heaps(program, what, config):
         expect_done(start(program("shared"), what, **CONFIGS[config]))
 
 
+@pytest.mark.parametrize("what", ["set", "nest", "mix", "end"])
+def test_threads_have_heaps_without_a_lock(program, what):
+    expect_done(start(program("shared"), what, HEAPS="without-lock"))
+
+
+def test_a_thread_whose_heap_has_no_lock_does_not_wait_for_a_fork(program):
+    expect_done(start(program("shared"), "fork-streams"))
+
+
 @pytest.mark.parametrize("kind", ["linked-in", "static"])
 @pytest.mark.parametrize("what", ["mix", "fork"])
 def test_linked_in(program, kind, what):
@@ -94,6 +103,12 @@ def test_statistics_have_all_heaps(program):
     of_process, of_thread = re.split(r"heapwright: process \d+ has another heap, which was not destroyed: 0x[0-9a-f]+\n", process.stderr)
     rows = [dict(re.findall(r"^heapwright: +(\d+) +(?:\d+ +){4}(\d+) ", text, re.M)) for text in (of_process, of_thread)]
     assert process.returncode == 0 and rows[0].get("1024", "0") != "3" and rows[1] == {"1024": "3"}
+
+
+def test_statistics_do_not_look_at_a_heap_without_a_lock(program):
+    process = start(program("shared"), "leave", HEAPS="without-lock", HEAPWRIGHT_STATS="stderr")
+    other = r"heapwright: process \d+ has another heap, which was not destroyed: 0x[0-9a-f]+; it has no lock, so that its figures are not read\n$"
+    assert process.returncode == 0 and re.search(other, process.stderr)
 
 
 @pytest.mark.parametrize("what, text", [("late", "no block begins there"), ("interior", "no block begins there"), ("double", "the block is free already")])

@@ -162,6 +162,12 @@ static bool is_node_right(const struct hw_heap_config *config, struct hw_heap_er
   return result != -EINVAL || fail(error, "numa_node", 0, "must be the number of a memory node of this machine");
 }
 
+static bool is_lock_right(const struct hw_heap_config *config, struct hw_heap_error *error)
+{
+  return config->lock != HW_HEAP_LOCK_NONE || config->threads == HW_HEAP_SINGLE ||
+         fail(error, "lock", 0, "must not be none unless `threads` is single");
+}
+
 /* How free memory goes back also decides which of the other members have an effect. */
 static bool is_return_right(const struct hw_heap_config *config, struct hw_heap_error *error)
 {
@@ -179,5 +185,5 @@ bool hwi_heap_config_check(const struct hw_heap_config *config, struct hw_heap_e
   for (const struct hwi_heap_field *field = hwi_heap_fields; field < hwi_heap_fields + HWI_HEAP_FIELDS; field++)
     if (!(field->kind == HWI_FIELD_LIST ? is_list_right : is_value_right)(config, field, error))
       return false;
-  return is_return_right(config, error) && is_node_right(config, error);
+  return is_lock_right(config, error) && is_return_right(config, error) && is_node_right(config, error);
 }

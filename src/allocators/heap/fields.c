@@ -14,7 +14,7 @@
                                          .text_rule = "must be a list of at most 64 numbers"
 
 static const char *const thread_words[] = {"caching", "central", "single", NULL};
-static const char *const lock_words[] = {"adaptive", "spinning", NULL};
+static const char *const lock_words[] = {"adaptive", "spinning", "none", NULL};
 static const char *const return_words[] = {"default", "later", "above", "at-once", "on-collect", NULL};
 static const char *const page_words[] = {"usual", "small", "transparent", "huge", NULL};
 static const char *const flag_words[] = {"0", "1", NULL};
@@ -37,7 +37,8 @@ const struct hwi_heap_field hwi_heap_fields[HWI_HEAP_FIELDS] = {
      .rule = "must be from 0 to 100"},
     {FIELD(threads, "THREADS", HWI_FIELD_WORD), .text_rule = "must be caching or central", /* of a process */
      .words = thread_words, .rule = "must be caching, central or single"},
-    {FIELD(lock, "LOCK", HWI_FIELD_WORD), .words = lock_words, .rule = "must be adaptive or spinning"},
+    {FIELD(lock, "LOCK", HWI_FIELD_WORD), .text_rule = "must be adaptive or spinning", /* of a process */
+     .words = lock_words, .rule = "must be adaptive, spinning or none"},
     {FIELD(returns, "RETURNS", HWI_FIELD_WORD), .words = return_words,
      .rule = "must be later, above, at-once or on-collect"},
     {FIELD(keep_free_bytes, "KEEP_FREE_BYTES", HWI_FIELD_NUMBER), .least = 1, .most = SIZE_MAX, .step = 1,

@@ -13,6 +13,10 @@
  * taken its inbox, and go on to follow the links between its pages, so these stay as they are: the lists that it then finds in
  * the pages are empty. The lists of arenas may be between two changes, so pages are found by their descriptors.
  *
+ * A heap without a lock is not closed: if its thread is another one, and in a call, the child has what cannot be used. If its thread is the one
+ * that forks, a handler may have interrupted a call on it, which goes on in the child: nothing is done that this call does not expect, since
+ * other threads free nothing in such a heap, and all that settles is free at once.
+ *
  * A process with one thread closes nothing, since nothing can change meanwhile.
  */
 #include "allocators/heap/layout.h"

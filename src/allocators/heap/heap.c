@@ -41,7 +41,8 @@ static void set_up(struct hw_heap *heap, const struct hw_heap_config *config)
 {
   heap->config = *config;
   hwi_heap_config_complete(&heap->config, heap->class_bytes, heap->page_bytes, heap->thread_pages);
-  heap->is_alive = heap->has_lock = true;
+  heap->is_alive = true;
+  heap->has_lock = heap->config.lock != HW_HEAP_LOCK_NONE;
   heap->class_count = heap->config.class_count;
   heap->next_arena_bytes = heap->config.arena_bytes;
   for (size_t i = 0; i < heap->class_count; i++)
@@ -442,7 +443,7 @@ static __attribute__((noinline)) void *alloc_by(alloc_fn *alloc, struct hw_heap 
   void *block = try_alloc(alloc, heap, align, bytes);
   if (block || hwi_lock_is_closed() || !hwi_space_can_have(bytes))
     return block;
-  hwi_heaps_return_all();
+  hwi_heaps_return_all(heap);
   return try_alloc(alloc, heap, align, bytes);
 }
 

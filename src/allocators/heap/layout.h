@@ -45,7 +45,8 @@
  * it, a thread may take the lock of the space, for units and the table of descriptors; meanwhile, signals wait, except those of its own
  * faults. A lock of all heaps protects their list, and is taken before the others: a thread has at most one heap's lock, except during a
  * fork, which takes all of them. System calls that take longer for more memory are made without a lock, where that is possible
- * (returns.c). A fork closes the locks (lock.h). forks.c says what the child does with what other threads were doing.
+ * (returns.c). A fork closes the locks (lock.h). forks.c says what the child does with what other threads were doing. A heap of one thread
+ * may have no lock: then nobody else looks at it, and its thread works on while another one forks.
  */
 #ifndef HWI_ALLOCATORS_HEAP_LAYOUT_H
 #define HWI_ALLOCATORS_HEAP_LAYOUT_H
@@ -197,7 +198,7 @@ struct hw_heap {
   uint8_t class_of[HWI_GRANULES + 1];
   bool is_of_process;
   bool is_alive;          /* false: it was destroyed, and all of this is zeros that cannot be written */
-  bool has_lock;          /* false: it is not alive */
+  bool has_lock;          /* false: its config wants none, or it is not alive */
   bool uses_libc;         /* all blocks are in libc_blocks */
   uint32_t set_count;     /* how often threads have it set or pushed; atomic */
   struct hwi_owner *sole; /* of all threads, if `threads` is central or single; else NULL */
@@ -482,7 +483,8 @@ static inline __attribute__((always_inline)) enum hwi_quick_free hwi_thread_try_
 /* Finds the place of the space, if that is not done yet. Returns false if there is no memory. */
 bool hwi_space_begin(void);
 
-/* Maps zeroed memory at the start of a unit, in huge pages if `is_huge`. Returns its start, or 0 if there is no memory. */
+/* Maps zeroed memory at the start of a unit, in huge pages if `is_huge`. Returns its start, or 0 if there is no memory; in malloc also
+ * while a fork has closed the lock. */
 uintptr_t hwi_space_take(size_t bytes, size_t align, bool is_huge);
 
 /* Returns whether a block can have so many bytes at all: the space and the address space are large enough. */
@@ -495,10 +497,10 @@ size_t hwi_space_table_bytes(void);
 void hwi_space_collect(void);
 
 /* Changes the length; if `may_move`, the kernel may move the pages to other units. Returns the start, or 0 and nothing is
- * changed. Units that are not needed any more stay taken until hwi_space_give. */
+ * changed, as above. Units that are not needed any more stay taken until hwi_space_give. */
 uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes, bool may_move);
 
-/* Nothing is mapped in these units any more, and the descriptors say so. */
+/* Nothing is mapped in these units any more, and the descriptors say so. Takes no lock. */
 void hwi_space_give(uintptr_t start, size_t bytes);
 
 /* --- memory.c: with the lock of the heap --- */
@@ -543,6 +545,9 @@ void hwi_heap_count_page(struct hw_heap *heap, size_t class_index, bool is_taken
 
 /* --- returns.c: with the lock --- */
 
+/* Adds to a list of what is settled, without the lock. */
+void hwi_page_push_settled(struct hwi_page **list, struct hwi_page *page);
+
 /* Slices for which the system calls were made are free again. */
 void hwi_heap_collect_settled(struct hw_heap *heap);
 
@@ -552,9 +557,10 @@ void hwi_heap_unmap_later(struct hw_heap *heap, struct hwi_page *unit);
 /* Free memory is to be returned to the system when the lock is left, until at most `most_bytes` are kept. */
 void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes);
 
-/* Returns all free memory of all heaps to the system, except what threads have: another request may then succeed. To be called
- * without the lock. In malloc, it does nothing while a fork has closed the lock. */
-void hwi_heaps_return_all(void);
+/* Returns all free memory of all heaps to the system, except what threads have: another request of the calling thread on `its` may then
+ * succeed. Other heaps without a lock are left alone. To be called without the lock. In malloc, it does nothing while a fork has closed the
+ * lock. */
+void hwi_heaps_return_all(const struct hw_heap *its);
 
 /* Calls `see` for all heaps, none of which begins or is destroyed meanwhile. */
 void hwi_heaps_each(void (*see)(void *context, struct hw_heap *heap), void *context);

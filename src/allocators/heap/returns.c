@@ -13,7 +13,7 @@
  * that leaves the lock takes the lists of what is pending, makes the system calls, and pushes each part on a list of what is
  * settled. The next thread that has the lock and needs memory takes that list, and only then the slices and units are free.
  * Memory that the config wants to be present comes in the same way. While a fork has closed the lock, this goes on; the child
- * does not have what was pending in other threads.
+ * does not have what was pending in other threads. In a heap without a lock, what is settled is free at once.
  */
 #include "allocators/heap/process_owner.h"
 
@@ -37,7 +37,7 @@ enum {
 
 /* --- how --- */
 
-static void push_settled(struct hwi_page **list, struct hwi_page *page)
+void hwi_page_push_settled(struct hwi_page **list, struct hwi_page *page)
 {
   page->next = __atomic_load_n(list, __ATOMIC_RELAXED);
   while (!__atomic_compare_exchange_n(list, &page->next, page, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
@@ -47,7 +47,10 @@ static void push_settled(struct hwi_page **list, struct hwi_page *page)
 /* The system makes huge pages also of memory with holes, so that what went back would be there again. */
 static void refuse_huge_pages(struct hwi_page *arena)
 {
-  if (__atomic_exchange_n(&arena->may_become_huge, false, __ATOMIC_RELAXED) && hwi_os_gives_huge_pages())
+  if (!__atomic_load_n(&arena->may_become_huge, __ATOMIC_RELAXED))
+    return;
+  __atomic_store_n(&arena->may_become_huge, false, __ATOMIC_RELAXED);
+  if (hwi_os_gives_huge_pages())
     hwi_os_use_small_pages((void *)hwi_page_start(arena), HWI_UNIT_BYTES);
 }
 
@@ -63,7 +66,10 @@ static void settle_slices(struct hw_heap *heap, struct hwi_page *page)
   else if (page->slice_count < HWI_SLICES)
     refuse_huge_pages(arena);
   page->is_clean = !page->is_coming && !arena->is_reserved && hwi_os_drop_pages((void *)start, bytes) == 0;
-  push_settled(&heap->settled, page);
+  if (heap->has_lock)
+    hwi_page_push_settled(&heap->settled, page);
+  else
+    hwi_arena_settle(page);
 }
 
 void hwi_heap_unlock_and_settle(struct hw_heap *heap, enum hwi_lock_result result)
@@ -78,7 +84,7 @@ void hwi_heap_unlock_and_settle(struct hw_heap *heap, enum hwi_lock_result resul
   for (; units; units = next) {
     next = units->next;
     hwi_os_unmap((void *)hwi_page_start(units), units->block_bytes);
-    push_settled(&hwi_space.settled, units);
+    hwi_space_give(hwi_page_start(units), units->block_bytes);
   }
 }
 
@@ -272,14 +278,15 @@ size_t hwi_heap_collect(struct hw_heap *heap, struct hwi_owner *owner, size_t mo
 }
 
 /* In malloc, a thread may have a lock of libc's that the fork needs: it does not wait for the end of the fork. */
-void hwi_heaps_return_all(void)
+void hwi_heaps_return_all(const struct hw_heap *its)
 {
   enum hwi_lock_result result =
       hwi_is_in_malloc ? hwi_lock_enter(&hwi_space.heaps_lock) : hwi_lock_take_or_have(&hwi_space.heaps_lock);
   if (result == HWI_LOCK_CLOSED)
     return;
   for (struct hw_heap *heap = hwi_heaps; heap; heap = heap->next)
-    return_free(heap, 0, 0);
+    if (heap->has_lock || heap == its)
+      return_free(heap, 0, 0);
   hwi_lock_leave(&hwi_space.heaps_lock, result);
 }
 

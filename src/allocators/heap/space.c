@@ -36,7 +36,7 @@ static size_t table_bytes;                /* mapped part of the descriptors */
 /* --- the lock --- */
 
 struct entry {
-  bool has_taken;
+  enum hwi_lock_result result;
   uint64_t signals;
 };
 
@@ -44,18 +44,27 @@ struct entry {
 static struct entry enter(void)
 {
   if (hwi_lock_is_alone() || hwi_lock_is_closed_by_me())
-    return (struct entry){false, 0};
+    return (struct entry){HWI_LOCK_NOT_NEEDED, 0};
   uint64_t signals = hwi_os_hold_async_signals();
   hwi_lock_take_always(&hwi_space.lock);
-  return (struct entry){true, signals};
+  return (struct entry){HWI_LOCK_TAKEN, signals};
+}
+
+/* The same for malloc, which may not wait for the end of a fork: a thread whose heap has no lock learns only here that one has begun. */
+static struct entry enter_unless_closed(void)
+{
+  if (!hwi_is_in_malloc || hwi_lock_is_alone() || hwi_lock_is_closed_by_me())
+    return enter();
+  uint64_t signals = hwi_os_hold_async_signals();
+  bool has_it = hwi_lock_try_take(&hwi_space.lock) || hwi_lock_wait(&hwi_space.lock);
+  return (struct entry){has_it ? HWI_LOCK_TAKEN : HWI_LOCK_CLOSED, signals};
 }
 
 static void leave(struct entry entry)
 {
-  if (!entry.has_taken)
-    return;
-  hwi_lock_give(&hwi_space.lock);
-  hwi_os_release_signals(entry.signals);
+  hwi_lock_leave(&hwi_space.lock, entry.result);
+  if (entry.result != HWI_LOCK_NOT_NEEDED)
+    hwi_os_release_signals(entry.signals);
 }
 
 /* --- the place --- */
@@ -254,8 +263,8 @@ static uintptr_t move(uintptr_t start, size_t old_bytes, size_t bytes)
 
 uintptr_t hwi_space_take(size_t bytes, size_t align, bool is_huge)
 {
-  struct entry entry = enter();
-  uintptr_t start = take_mapped(bytes, align, is_huge);
+  struct entry entry = enter_unless_closed();
+  uintptr_t start = entry.result == HWI_LOCK_CLOSED ? 0 : take_mapped(bytes, align, is_huge);
   leave(entry);
   return start;
 }
@@ -267,20 +276,24 @@ void hwi_space_collect(void)
   leave(entry);
 }
 
-uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes, bool may_move)
+static uintptr_t resize(uintptr_t start, size_t old_bytes, size_t bytes, bool may_move)
 {
-  struct entry entry = enter();
   collect();
   uintptr_t to = resize_here(start, unit_count(old_bytes), old_bytes, bytes);
-  if (!to && may_move)
-    to = move(start, old_bytes, bytes);
+  return to || !may_move ? to : move(start, old_bytes, bytes);
+}
+
+uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes, bool may_move)
+{
+  struct entry entry = enter_unless_closed();
+  uintptr_t to = entry.result == HWI_LOCK_CLOSED ? 0 : resize(start, old_bytes, bytes, may_move);
   leave(entry);
   return to;
 }
 
 void hwi_space_give(uintptr_t start, size_t bytes)
 {
-  struct entry entry = enter();
-  give(unit_at(start), unit_count(bytes));
-  leave(entry);
+  struct hwi_page *unit = hwi_slice_of((void *)start);
+  unit->block_bytes = bytes;
+  hwi_page_push_settled(&hwi_space.settled, unit);
 }

@@ -110,7 +110,7 @@ static COLD void *try_again(size_t bytes, size_t align, bool is_zeroed)
   if (!hwi_space_can_have(bytes))
     return NULL;
   hwi_is_in_malloc = true;
-  hwi_heaps_return_all();
+  hwi_heaps_return_all(mine->heap);
   hwi_is_in_malloc = false;
   return try_alloc(bytes, align, is_zeroed);
 }

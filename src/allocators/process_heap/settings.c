@@ -84,11 +84,13 @@ static void report_unknown(char *const *variables)
 /* A process has as many threads as it likes. */
 static bool check(const struct hw_heap_config *config, struct hw_heap_error *error)
 {
-  if (config->threads == HW_HEAP_SINGLE) {
+  if (config->threads == HW_HEAP_SINGLE)
     *error = (struct hw_heap_error){"threads", 0, "must be caching or central for the malloc of a process"};
-    return false;
-  }
-  return hwi_heap_config_check(config, error);
+  else if (config->lock == HW_HEAP_LOCK_NONE)
+    *error = (struct hw_heap_error){"lock", 0, "must be adaptive or spinning for the malloc of a process"};
+  else
+    return hwi_heap_config_check(config, error);
+  return false;
 }
 
 /* An error names a field, or the length of a list. */

@@ -121,8 +121,11 @@ static void put_other(void *of_process, struct hw_heap *heap)
     return;
   begin_line(&line, " has another heap, which was not destroyed: ");
   hwi_message_address(&line, (uintptr_t)heap);
+  if (!heap->has_lock)
+    hwi_message_text(&line, "; it has no lock, so that its figures are not read");
   write_line(&line);
-  put_table(heap);
+  if (heap->has_lock)
+    put_table(heap);
 }
 
 void hwi_statistics_end(struct hw_heap *heap)

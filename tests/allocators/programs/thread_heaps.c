@@ -31,6 +31,10 @@ static struct hw_heap *new_heap(void)
   struct hw_heap_config config = {0};
   config.check_all_frees = kind && !strcmp(kind, "checked");
   config.threads = kind && !strcmp(kind, "central") ? HW_HEAP_CENTRAL : HW_HEAP_CACHING;
+  if (kind && !strcmp(kind, "without-lock")) {
+    config.threads = HW_HEAP_SINGLE;
+    config.lock = HW_HEAP_LOCK_NONE;
+  }
   struct hw_heap *heap = hw_heap_create(&config, NULL);
   expect(heap, "a heap");
   return heap;
@@ -380,6 +384,62 @@ static void fork_with_threads(void)
   expect(hw_heap_destroy(own), "destroyed");
 }
 
+/* --- forks while threads with heaps without a lock are within libc ---
+ *
+ * A thread that has a stream's lock asks for address space, for which a fork has the lock. The fork waits for libc's lock of the list of
+ * streams, whose holder waits for that of the stream. */
+
+static void use_stream(FILE *file)
+{
+  enum { BLOCKS = 4, BYTES = 3 << 20 };
+  flockfile(file);
+  for (int i = 0; i < BLOCKS; i++) {
+    void *volatile block = malloc(BYTES + (size_t)i % 2 * BYTES);
+    expect(block, "no memory");
+    free(block);
+  }
+  funlockfile(file);
+}
+
+static void *flush_or_use_stream(void *number)
+{
+  const struct hw_heap_config config = {
+      .threads = HW_HEAP_SINGLE, .lock = HW_HEAP_LOCK_NONE, .returns = HW_HEAP_RETURNS_AT_ONCE};
+  struct hw_heap *heap = hw_heap_create(&config, NULL);
+  FILE *file = fopen("/dev/null", "w");
+  expect(file && hw_heap_set_for_thread(heap), "set");
+  while (!is_over)
+    if ((uintptr_t)number % 2)
+      use_stream(file);
+    else
+      fflush(NULL);
+  hw_heap_set_for_thread(NULL);
+  fclose(file);
+  expect_empty(heap);
+  expect(hw_heap_destroy(heap), "destroyed");
+  return NULL;
+}
+
+static void fork_with_streams(void)
+{
+  enum { MANY_FORKS = 40 };
+  pthread_t threads[THREADS];
+  for (uintptr_t i = 0; i < THREADS; i++)
+    expect(!pthread_create(&threads[i], NULL, flush_or_use_stream, (void *)i), "no thread");
+  for (int i = 0; i < MANY_FORKS; i++) {
+    int status = 0;
+    pid_t child = fork();
+    if (!child) {
+      alarm(60);
+      expect_all_in(NULL, "the process's heap");
+      _exit(0);
+    }
+    expect(waitpid(child, &status, 0) == child && status == 0, "a child did not come through");
+  }
+  is_over = true;
+  join(threads);
+}
+
 /* --- for long ---
  *
  * Rounds of threads with new heaps, forks meanwhile, and short threads. What a round needs of memory is known after the first ones. */
@@ -635,6 +695,7 @@ static const struct {
              {"end", end},
              {"threads", run_threads},
              {"fork", fork_with_threads},
+             {"fork-streams", fork_with_streams},
              {"no-memory", without_memory},
              {"libc", without_effect},
              {"libc-free", free_blocks_of_heaps},
