@@ -164,17 +164,6 @@ static __attribute__((noinline)) void count_again(struct hwi_owner *owner, size_
 
 /* --- keeping --- */
 
-/* The thread that allocated the block has written to it last, mostly. Its line of the cache is asked for once, to be written; otherwise it
- * comes twice: for the mark that is read, and then for what is written. Processors that do not know the instruction ignore it. */
-static inline void ask_to_write(const struct hwi_free_block *block)
-{
-#ifdef __x86_64__
-  __asm__ volatile("prefetchw %0" : : "m"(*block)); /* the builtin would only ask to read */
-#else
-  __builtin_prefetch(block, 1);
-#endif
-}
-
 static inline void push(struct hwi_owner *owner, struct hwi_page *page, struct hwi_free_block *block)
 {
   hwi_owner_use_own_list(owner, page->class_index);
@@ -205,7 +194,6 @@ void hwi_owner_free_others(struct hwi_owner *owner, struct hwi_page *page, struc
 bool hwi_owner_try_keep(struct hwi_owner *owner, struct hwi_page *page, void *address)
 {
   struct hwi_free_block *block = (struct hwi_free_block *)address;
-  ask_to_write(block);
   if (!HWI_LOAD_WORD(page->thread) || page->heap != owner->heap || owner->kept_left[page->class_index] <= 1 ||
       block->page == page)
     return false;
