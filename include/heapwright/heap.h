@@ -71,11 +71,12 @@ enum hw_heap_threads {
 
 /* How a thread waits for the lock.
  *
- * With NONE, which only a heap that is HW_HEAP_SINGLE may have, there is none, and no atomic instruction for pages and for blocks up to
- * 2 MiB; but for address space, which is an arena or a block above 2 MiB, the lock of all heaps. Other threads leave such a heap alone: when
- * they have no memory, what is free in it does not go back, and what HEAPWRIGHT_STATS writes does not have its figures. The child of a fork
- * has the heap as usual if its thread forked, also by a signal handler that interrupted a call on it. If another thread forked while a call
- * on it was in progress, the child must not use the heap: not free its blocks, nor destroy it. */
+ * With NONE, which only a heap that is HW_HEAP_SINGLE may have, there is none, and no atomic instruction for pages and for
+ * blocks up to 2 MiB; but for address space, which is an arena or a block above 2 MiB, there is the lock that all heaps share, as in
+ * hw_heap_create and hw_heap_destroy, and where there is no memory. Other threads leave such a heap alone: when they have no memory, what is
+ * free in it does not go back, and what HEAPWRIGHT_STATS writes does not have its figures. The child of a fork has the heap as usual if
+ * its thread forked, also by a signal handler that interrupted a call on it. If another thread forked while a call on it was in progress,
+ * the child must not use the heap: not free its blocks, nor destroy it. */
 enum hw_heap_lock {
   HW_HEAP_LOCK_ADAPTIVE = 0, /* tries for a moment, then sleeps; the holder gets the priority of the most urgent one */
   HW_HEAP_LOCK_SPINNING,     /* tries until it has it; a thread with a real-time policy sleeps after a moment */
@@ -128,8 +129,8 @@ struct hw_heap_config {
   /* What is taken at a time begins at a multiple of this: a power of two from 4 MiB to 1 GiB. Address space before it that is too short for
    * another arena is left to other heaps and to blocks above 2 MiB. Default: 4 MiB. */
   size_t arena_align_bytes;
-  /* Each time, the heap takes so many percent more than the time before, rounded up to 4 MiB, up to 1 GiB: from 0 to 100. If the system does
-   * not have so much, arena_bytes are taken. When memory goes back to the system and no arena is in use, it begins again with arena_bytes.
+  /* Each time, the heap takes so many percent more than the time before, rounded up to 4 MiB (also 1 percent is 4 MiB), up to 1 GiB:
+   * from 0 to 100. If the system does not have so much, arena_bytes are taken, or 4 MiB. When memory goes back to the system and no arena is in use, it begins again with arena_bytes.
    * Default: 0. */
   size_t arena_growth_percent;
   enum hw_heap_threads threads;
@@ -176,8 +177,8 @@ struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_he
 
 /* Returns all memory of the heap to the system, allocated or not; NULL does nothing. No other call on this heap may be
  * in progress or follow. A later call on one of the 4,096 heaps that were destroyed last is detected: it finds no memory
- * and no blocks (HW_HEAP_DESTROYED), writes nothing, and does not call on_fault. Of these heaps, some KiB of address space each stay mapped. Returns false, and does nothing, if a thread
- * has the heap set or pushed (hw_heap_set_for_thread), or if the heap was destroyed before. */
+ * and no blocks (HW_HEAP_DESTROYED), writes nothing, and does not call on_fault. Of these heaps, some KiB of address space
+ * each stay mapped. Returns false, and does nothing, if a thread has the heap set or pushed (hw_heap_set_for_thread), or if the heap was destroyed before. */
 bool hw_heap_destroy(struct hw_heap *heap);
 
 /* Returns a block of at least `bytes` (0 counts as 1), or NULL if there is no memory. */

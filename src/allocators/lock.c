@@ -60,7 +60,7 @@ static bool take_soon(struct hwi_lock *lock, bool even_if_closed)
   return false;
 }
 
-/* Most holders have the lock for less than a microsecond; to find out how to wait takes longer. */
+/* Most holders have the lock for less than a microsecond; to find out how to wait takes longer. A pause takes up to 50 ns. */
 static bool try_for_a_moment(struct hwi_lock *lock)
 {
   enum { MOMENT = 20 };

@@ -2,7 +2,7 @@
  *
  * The word is 0, or the holder's tid, with the kernel's flag if other threads wait. Taking a free lock and releasing it
  * without waiting threads is one atomic instruction each, without a system call; while a process has one thread, not
- * even that. If the lock is taken, a thread tries again for a microsecond. Then one with a real-time policy waits in the
+ * even that. If the lock is taken, a thread tries again for up to a microsecond. Then one with a real-time policy waits in the
  * kernel; any other thread tries several times before, unless it forks.
  *
  * A fork needs to close the locks: the forking thread takes them, so that the child's heap is consistent, and then no

@@ -12,10 +12,11 @@ static inline bool hwi_is_musls_loader(const char *name)
   return strncmp(name, beginning, sizeof beginning - 1) == 0;
 }
 
+/* ld.so is a link to glibc's. */
 static inline bool hwi_is_loader(const char *name)
 {
   static const char beginning[] = "ld-linux";
-  return strncmp(name, beginning, sizeof beginning - 1) == 0 || hwi_is_musls_loader(name);
+  return strncmp(name, beginning, sizeof beginning - 1) == 0 || strcmp(name, "ld.so") == 0 || hwi_is_musls_loader(name);
 }
 
 #endif

@@ -44,8 +44,8 @@ int hwi_os_lock_memory(void *start, size_t bytes);
  * value, as for locked memory, which stays. */
 int hwi_os_drop_pages(void *start, size_t bytes);
 
-/* Makes private memory read as zeros. It can only be read then, and needs no memory. Returns 0, or a negative value and nothing is
- * changed. */
+/* Makes private memory read as zeros. It can only be read then, and needs no memory. Returns 0, or a negative value: then it may also be
+ * as before, or not be mapped any more. */
 int hwi_os_make_zeros(void *start, size_t bytes);
 
 /* Changes the length of a mapping of private memory: where it is, or, if `to` is not NULL, by moving it there, in place of

@@ -419,17 +419,17 @@ def test_the_report_says_why_stacks_are_short(compile_c, preload, options, is_sh
     assert ("2,000 calls of the program, most of all o" in printed and "(tables): compile" in printed) == is_short
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "musl-gcc"])
-def test_a_program_that_is_named_to_the_loader_is_no_library(compiler, record, hw, tmp_path):
+@pytest.mark.parametrize("compiler, link", [("gcc", None), ("musl-gcc", None), ("gcc", "ld.so")])
+def test_a_program_that_is_named_to_the_loader_is_no_library(compiler, link, record, hw, tmp_path):
     """The loader is the file that was executed. So the advice was about libraries; and with glibc's, the functions had no names."""
-    if not shutil.which(compiler):
-        pytest.skip(f"no {compiler} here")
+    if not shutil.which(compiler) or (link and not shutil.which(link)):
+        pytest.skip(f"no {compiler} or no {link} here")
     (tmp_path / "tables.c").write_text(WITHOUT_TABLES)
     without = ["-O2", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"]
     program = tmp_path / "tables"
     subprocess.run([compiler, *without, tmp_path / "tables.c", "-o", program], check=True)
     headers = subprocess.run(["readelf", "-lW", program], capture_output=True, text=True, check=True).stdout
-    loader = re.search(r"interpreter: (.*)\]", headers).group(1)
+    loader = shutil.which(link) if link else re.search(r"interpreter: (.*)\]", headers).group(1)
     recording = record([loader, os.path.relpath(program)])
     assert recording.report["images"][0]["executable"] == str(program)
     printed = " ".join(hw("report", recording.trace).stdout.split())

@@ -1,9 +1,9 @@
 /* arenas.c - arenas of a general heap: slices are taken and given back
  *
- * A request for slices needs an arena with so many adjoining ones. Kept slices come first, and the arena at the lowest address, so that
- * the others become free, and what is rarely needed stays untouched. Arenas are therefore in lists by the largest group of free slices that they have, and by that of kept slices; a
- * word of bits has the lists that are not empty. A search looks at a few arenas of the shortest groups that are long enough,
- * whatever the size of the heap.
+ * A request for slices needs an arena with so many adjoining ones. Kept slices come first, and the arena at the lowest
+ * address, so that the others become free, and what is rarely needed stays untouched. Arenas are in lists by the largest
+ * group of free slices that they have, and by that of kept slices; a word of bits has the lists that are not empty. A
+ * search looks at a few arenas of the shortest groups that are long enough, whatever the size of the heap.
  */
 #include "allocators/heap/layout.h"
 

@@ -27,9 +27,9 @@ struct hwi_heap_field {
   size_t count_offset;      /* and where it is */
   const char *text_rule;    /* what its text must be; NULL: as `rule` */
   const char *default_text; /* another word for `default`; NULL: none */
-  size_t least, most,
-      step;             /* of each number in a list, and of a number that is not the default. Least 0: 0 is a value */
-  bool is_power_of_two; /* must such a number be one? */
+  size_t least, most;   /* of each number in a list, and of a number that is not the default. Least 0: 0 is a value */
+  size_t step;          /* it must be a multiple of this, */
+  bool is_power_of_two; /* and perhaps a power of two */
   size_t bias;          /* the number in C is that in text and this */
   const char *const *words; /* in text, from the one of value 0 on, ended by NULL */
   const char *rule;         /* what a value must be */

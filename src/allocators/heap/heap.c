@@ -120,11 +120,12 @@ static struct used *find_slot(struct used_table *table, uint64_t generation)
   }
 }
 
-/* Returns NULL if this thread has not used the heap. */
+/* Returns NULL if this thread has not used the heap. A signal handler may find a slot that is just being filled. */
 static struct used *used_of(const struct hw_heap *heap)
 {
   struct used *slot = find_slot(&all_used, heap->generation);
-  return slot->owner ? slot : NULL;
+  bool is_its = heap->generation != 0 && slot->generation == heap->generation;
+  return is_its && slot->owner ? slot : NULL;
 }
 
 /* To be called with the lock of the heaps, as the next one: only heaps in their list exist, and others may be unmapped. */
@@ -365,12 +366,12 @@ static void unmap_all(struct hw_heap *heap)
   unmap_owners(heap);
 }
 
-/* Its generation is 0, which no thread has used last, so that each call goes to slow paths, which find out. It needs no memory, unless
+/* Its generation is 0, which no thread has used last, so that each call goes to slow paths, which find out. It needs no memory then, unless
  * the system refuses that. */
 static void set_destroyed(struct hw_heap *heap)
 {
-  if (hwi_os_make_zeros(heap, sizeof *heap) != 0)
-    *heap = (struct hw_heap){0};
+  *heap = (struct hw_heap){0};
+  (void)hwi_os_make_zeros(heap, sizeof *heap);
 }
 
 /* Returns the heap that was destroyed so long ago that its address may be used again, or NULL. */

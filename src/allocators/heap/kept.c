@@ -46,7 +46,7 @@ static const struct hwi_free_block *last_returned(const struct hwi_owner *owner,
   const struct hwi_page *page = __atomic_load_n(&owner->inbox, __ATOMIC_ACQUIRE);
   for (int i = 1; page && page->class_index != class_index; i++)
     page = i < FIRST ? page->inbox_next : NULL;
-  return page ? hwi_page_remote(page) : NULL;
+  return page ? hwi_remote_first(page, __atomic_load_n(&page->remote, __ATOMIC_RELAXED)) : NULL;
 }
 
 /* The thread keeps none of the class now. */

@@ -128,12 +128,13 @@ struct hwi_page {
   bool is_clean;  /* never written since the system gave the memory */
   bool is_coming; /* pending: to be made present; otherwise it goes back to the system */
   /* Of all threads. */
-  uint64_t remote; /* hwi_remote */
+  alignas(8) uint64_t remote; /* hwi_remote */
   struct hwi_page *inbox_next;
   struct hwi_arena_links links;
 };
 
 static_assert(sizeof(struct hwi_page) == 1 << HWI_PAGE_BITS, "descriptors are found by shifting");
+static_assert(__atomic_always_lock_free(sizeof(uint64_t), 0), "threads change `remote` by one instruction");
 
 /* HWI_OWNER_HELD: an orphan during a fork. */
 enum hwi_owner_state { HWI_OWNER_LIVE, HWI_OWNER_ORPHAN, HWI_OWNER_LOCKED, HWI_OWNER_HELD };
@@ -197,7 +198,7 @@ struct hw_heap {
   size_t class_count;
   uint8_t class_of[HWI_GRANULES + 1];
   bool is_of_process;
-  bool is_alive;          /* false: it was destroyed, and all of this is zeros that cannot be written */
+  bool is_alive;          /* false: it was destroyed, and all of this is zeros, which mostly cannot be written */
   bool has_lock;          /* false: its config wants none, or it is not alive */
   bool uses_libc;         /* all blocks are in libc_blocks */
   uint32_t set_count;     /* how often threads have it set or pushed; atomic */

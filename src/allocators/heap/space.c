@@ -50,10 +50,11 @@ static struct entry enter(void)
   return (struct entry){HWI_LOCK_TAKEN, signals};
 }
 
-/* The same for malloc, which may not wait for the end of a fork: a thread whose heap has no lock learns only here that one has begun. */
+/* The same for malloc, which may not wait for the end of a fork: a thread whose heap has no lock learns only here that one has begun. For a
+ * thread that has its heap's lock, the fork waits. */
 static struct entry enter_unless_closed(void)
 {
-  if (!hwi_is_in_malloc || hwi_lock_is_alone() || hwi_lock_is_closed_by_me())
+  if (!hwi_is_in_malloc || hwi_heap_lock_of_thread || hwi_lock_is_alone() || hwi_lock_is_closed_by_me())
     return enter();
   uint64_t signals = hwi_os_hold_async_signals();
   bool has_it = hwi_lock_try_take(&hwi_space.lock) || hwi_lock_wait(&hwi_space.lock);

@@ -129,11 +129,16 @@ long hwi_os_read_file(const char *path, void *to, size_t bytes)
 
 long hwi_os_executable_path(char *to, size_t bytes)
 {
+  enum { UNKNOWN, SEARCHING, FOUND, NONE };
   static char path[HWI_OS_PATH_BYTES]; /* found once: the name may depend on the folder in which the program began */
-  const char *name = *path ? NULL : hwi_modules_program();
-  if (name && hwi_os_real_path(name, path) < 0)
-    *path = 0;
-  if (*path) {
+  static uint32_t state = UNKNOWN;
+  uint32_t is = UNKNOWN;
+  if (__atomic_compare_exchange_n(&state, &is, (uint32_t)SEARCHING, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+    const char *name = hwi_modules_program();
+    is = name && hwi_os_real_path(name, path) == 0 ? FOUND : NONE;
+    __atomic_store_n(&state, is, __ATOMIC_RELEASE);
+  }
+  if (is == FOUND) {
     const size_t length = strlen(path);
     memcpy(to, path, length < bytes ? length : bytes);
     return (long)(length < bytes ? length : bytes);

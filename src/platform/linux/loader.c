@@ -120,12 +120,16 @@ static bool find_in_musls_list(uintptr_t address, struct hwi_os_module *module)
   return false;
 }
 
-/* musl's loader has that name in its list, glibc's puts it in the place of its own. */
+/* musl's loader has that name in its list, glibc's puts it in the place of its own; it looks for a name without a folder where libraries
+ * are. */
 const char *hwi_modules_program(void)
 {
   if (getauxval(AT_BASE) || hwi_os_is_static())
     return NULL;
-  return &_dl_debug_addr ? _dl_debug_addr->r_map->l_name : (const char *)getauxval(AT_EXECFN);
+  if (&_dl_debug_addr)
+    return _dl_debug_addr->r_map->l_name;
+  const char *name = (const char *)getauxval(AT_EXECFN);
+  return name && strchr(name, '/') ? name : NULL;
 }
 
 enum { MOST_VDSO_BYTES = 1 << 16 };
