@@ -337,6 +337,58 @@ static void the_memory_of_many_ended_threads_is_used_again(void **state)
   hw_heap_destroy(parts.heap);
 }
 
+/* The main thread frees the first block while its thread lives, and keeps it; the second one when that has ended, and takes its page; and
+ * another short thread frees the third one. */
+struct three {
+  struct hw_heap *heap;
+  void *blocks[3];
+  pthread_barrier_t has_allocated, may_end;
+};
+
+static void *allocate_three(void *argument)
+{
+  struct three *three = argument;
+  for (int i = 0; i < 3; i++)
+    three->blocks[i] = hw_heap_alloc(three->heap, BLOCK_BYTES);
+  pthread_barrier_wait(&three->has_allocated);
+  pthread_barrier_wait(&three->may_end);
+  return argument;
+}
+
+static void *free_third(void *argument)
+{
+  struct three *three = argument;
+  return hw_heap_free(three->heap, three->blocks[2]) == HW_HEAP_OK ? argument : NULL;
+}
+
+static void a_thread_that_only_frees_keeps_few_pages(void **state)
+{
+  (void)state;
+  enum { SHORT_THREADS = 2000, MOST_PAGES = 200 };
+  struct hw_heap_class_stats stats[HW_HEAP_MOST_CLASSES + 1];
+  struct three three = {.heap = new_heap()};
+  pthread_barrier_init(&three.has_allocated, NULL, 2);
+  pthread_barrier_init(&three.may_end, NULL, 2);
+  for (int i = 0; i < SHORT_THREADS; i++) {
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, allocate_three, &three), 0);
+    pthread_barrier_wait(&three.has_allocated);
+    assert_int_equal(hw_heap_free(three.heap, three.blocks[0]), HW_HEAP_OK);
+    pthread_barrier_wait(&three.may_end);
+    pthread_join(thread, NULL);
+    assert_int_equal(hw_heap_free(three.heap, three.blocks[1]), HW_HEAP_OK);
+    run_thread(free_third, &three, &three);
+  }
+  size_t pages = 0, rows = hw_heap_get_class_stats(three.heap, stats, COUNT(stats));
+  for (size_t i = 0; i < rows; i++)
+    pages += stats[i].page_count;
+  assert_in_range(pages, 1, MOST_PAGES);
+  expect_empty(three.heap);
+  pthread_barrier_destroy(&three.has_allocated);
+  pthread_barrier_destroy(&three.may_end);
+  hw_heap_destroy(three.heap);
+}
+
 static void *use_briefly(void *heap)
 {
   void *blocks[20];
@@ -597,6 +649,7 @@ int main(void)
       cmocka_unit_test(the_memory_of_an_ended_thread_is_used_again),
       cmocka_unit_test(a_new_thread_does_not_take_over_very_many_pages),
       cmocka_unit_test(the_memory_of_many_ended_threads_is_used_again),
+      cmocka_unit_test(a_thread_that_only_frees_keeps_few_pages),
       cmocka_unit_test(short_threads_do_not_make_a_heap_grow),
       cmocka_unit_test(heaps_come_and_go_in_many_threads),
       cmocka_unit_test(faults_in_blocks_of_other_threads),

@@ -93,18 +93,22 @@ struct chain {
   size_t count;
 };
 
-static void push_chain(const struct chain *chain)
+/* The thread may have taken the page meanwhile. */
+static void push_chain(const struct hwi_owner *owner, const struct chain *chain)
 {
-  if (chain->page)
+  if (chain->page && __atomic_load_n(&chain->page->owner, __ATOMIC_RELAXED) == owner)
+    hwi_page_take_back(chain->page, chain->first, chain->count);
+  else if (chain->page)
     hwi_page_push_remote(chain->page, chain->first, chain->last, chain->count);
 }
 
 /* The program may have overwritten the mark of a free block: the page is found by the address. */
-static void add_to_chain(struct chain chains[CHAINS], struct hwi_page *page, struct hwi_free_block *block)
+static void add_to_chain(const struct hwi_owner *owner, struct chain chains[CHAINS], struct hwi_page *page,
+                         struct hwi_free_block *block)
 {
   struct chain *chain = &chains[((uintptr_t)page >> HWI_PAGE_BITS) % CHAINS];
   if (chain->page != page) {
-    push_chain(chain);
+    push_chain(owner, chain);
     *chain = (struct chain){page, NULL, block, 0};
   }
   block->next = chain->first;
@@ -133,11 +137,11 @@ void hwi_owner_give_kept(struct hwi_owner *owner, size_t class_index, size_t mos
   owner->kept_left[class_index] = (int8_t)(limit > count ? limit - count : 0);
   for (block = *at; block && (page = hwi_page_of(block)) != own; block = next) {
     next = block->next;
-    add_to_chain(chains, page, block);
+    add_to_chain(owner, chains, page, block);
   }
   *at = block;
   for (int i = 0; i < CHAINS; i++)
-    push_chain(&chains[i]);
+    push_chain(owner, &chains[i]);
 }
 
 /* If the thread has as many as it may, the next ones go back at once, since a batch may have ended. If it still has all after these

@@ -79,14 +79,14 @@ static struct hwi_free_block *join(struct hwi_free_block *one, struct hwi_free_b
   return other;
 }
 
-static void take_back(struct hwi_page *page, struct hwi_free_block *list, uint32_t count)
+void hwi_page_take_back(struct hwi_page *page, struct hwi_free_block *list, size_t count)
 {
   page->free = join(list, page->free);
   if (page->is_full) {
     hwi_page_settle(page);
     page->count++;
   }
-  page->count -= count;
+  page->count -= (uint32_t)count;
   if (page->count == 0)
     hwi_page_settle(page);
 }
@@ -95,7 +95,7 @@ static void take_remote(struct hwi_page *page)
 {
   uint64_t remote = __atomic_exchange_n(&page->remote, 0, __ATOMIC_ACQ_REL);
   if (remote) /* else a fork has moved the blocks to `saved` */
-    take_back(page, hwi_remote_first(page, remote), hwi_remote_count(remote));
+    hwi_page_take_back(page, hwi_remote_first(page, remote), hwi_remote_count(remote));
 }
 
 static void take_saved(struct hwi_owner *owner)
@@ -103,7 +103,7 @@ static void take_saved(struct hwi_owner *owner)
   for (struct hwi_free_block *block; (block = owner->saved);) {
     __atomic_store_n(&owner->saved, block->next, __ATOMIC_RELAXED);
     block->next = NULL;
-    take_back(block->page, block, 1);
+    hwi_page_take_back(block->page, block, 1);
   }
 }
 
@@ -252,6 +252,8 @@ bool hwi_owner_adopt(struct hwi_owner *owner, struct hwi_page *page)
     hwi_page_move(page, owner);
   release_orphan(from);
   drain_orphan(from);
+  if (is_its && hwi_owner_has_to_drain(owner) && !hwi_lock_is_closed_by_me()) /* a thread that only frees */
+    hwi_owner_drain(owner);
   return is_its;
 }
 
