@@ -124,7 +124,7 @@ def main():
         for name, table in PARTS.items():
             if name in chosen:
                 text += table(libraries, folder, QUICK_SHARE if given.quick else 1)
-    text += (f"\n{given.percent} % of each workload, {given.rounds} rounds in which the allocators took turns; {len(os.sched_getaffinity(0))} processors, "
+    text += (f"\n{given.percent} % of each workload (but all of `many`), {given.rounds} rounds in which the allocators took turns; {len(os.sched_getaffinity(0))} processors, "
              f"of which other programs kept {others.cores():.1f} busy. Transparent huge pages: {huge_page_setting()}.\n")
     sys.stdout.write(text)
     if given.document:

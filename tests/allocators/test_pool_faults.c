@@ -268,7 +268,11 @@ static void every_fault_has_words(void **state)
 static int map_memory(void **state)
 {
   (void)state;
+#ifdef HW_SANITIZED_THREAD
+  void *wanted = (void *)0x7ea000000000; /* the sanitizer has the others */
+#else
   void *wanted = (void *)0x200000000000;
+#endif
   memory = mmap(wanted, MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return memory == wanted ? 0 : -1;
 }
