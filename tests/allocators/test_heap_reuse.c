@@ -176,7 +176,7 @@ static void what_was_needed_a_moment_ago_is_kept(void **state)
   skip();
 #endif
   assert_true(kept_after(60000, 0) > 45 * MIB);
-  assert_true(kept_after(1, 2) < 14 * MIB);
+  assert_true(kept_after(1, 20) < 14 * MIB); /* the heap's clock has ticks of up to 10 ms */
 }
 
 /* 50 MB each time: more than is kept without need. */
