@@ -130,8 +130,8 @@ struct hw_heap_config {
    * another arena is left to other heaps and to blocks above 2 MiB. Default: 4 MiB. */
   size_t arena_align_bytes;
   /* Each time, the heap takes so many percent more than the time before, rounded up to 4 MiB (also 1 percent is 4 MiB), up to 1 GiB:
-   * from 0 to 100. If the system does not have so much, arena_bytes are taken, or 4 MiB. When memory goes back to the system and no arena is in use, it begins again with arena_bytes.
-   * Default: 0. */
+   * from 0 to 100. If the system does not have so much, arena_bytes are taken, or 4 MiB. When memory goes back to the
+   * system and no arena is in use, it begins again with arena_bytes. Default: 0. */
   size_t arena_growth_percent;
   enum hw_heap_threads threads;
   enum hw_heap_lock lock;
@@ -178,7 +178,8 @@ struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_he
 /* Returns all memory of the heap to the system, allocated or not; NULL does nothing. No other call on this heap may be
  * in progress or follow. A later call on one of the 4,096 heaps that were destroyed last is detected: it finds no memory
  * and no blocks (HW_HEAP_DESTROYED), writes nothing, and does not call on_fault. Of these heaps, some KiB of address space
- * each stay mapped. Returns false, and does nothing, if a thread has the heap set or pushed (hw_heap_set_for_thread), or if the heap was destroyed before. */
+ * each stay mapped. Returns false, and does nothing, if a thread has the heap set or pushed (hw_heap_set_for_thread), or if
+ * the heap was destroyed before. */
 bool hw_heap_destroy(struct hw_heap *heap);
 
 /* Returns a block of at least `bytes` (0 counts as 1), or NULL if there is no memory. */
@@ -198,9 +199,9 @@ void *hw_heap_alloc_aligned(struct hw_heap *heap, size_t align, size_t bytes);
 void *hw_heap_realloc(struct hw_heap *heap, void *block, size_t bytes);
 
 /* Frees a block; NULL does nothing. Returns the fault of an address that is none. A block that is free already is
- * detected until its memory is given out again or its second word is written; one above 32 KiB as HW_HEAP_NOT_A_BLOCK. In the pages of a class, an address inside a
- * block, and one in memory that was never given out, are detected only if the page belongs to another thread; otherwise the heap
- * is damaged. With check_all_frees, each such address is detected, and each free block until its memory is given out again, if it
+ * detected until its memory is given out again or its second word is written; one above 32 KiB as HW_HEAP_NOT_A_BLOCK. In
+ * the pages of a class, an address inside a block, and one in memory that was never given out, are detected only if the
+ * page belongs to another thread; otherwise the heap is damaged. With check_all_frees, each such address is detected, and each free block until its memory is given out again, if it
  * belongs to the calling thread. */
 enum hw_heap_fault hw_heap_free(struct hw_heap *heap, void *block);
 
