@@ -201,8 +201,8 @@ void *hw_heap_realloc(struct hw_heap *heap, void *block, size_t bytes);
 /* Frees a block; NULL does nothing. Returns the fault of an address that is none. A block that is free already is
  * detected until its memory is given out again or its second word is written; one above 32 KiB as HW_HEAP_NOT_A_BLOCK. In
  * the pages of a class, an address inside a block, and one in memory that was never given out, are detected only if the
- * page belongs to another thread; otherwise the heap is damaged. With check_all_frees, each such address is detected, and each free block until its memory is given out again, if it
- * belongs to the calling thread. */
+ * page belongs to another thread; otherwise the heap is damaged. With check_all_frees, each such address is detected, and
+ * each free block until its memory is given out again, if it belongs to the calling thread. */
 enum hw_heap_fault hw_heap_free(struct hw_heap *heap, void *block);
 
 /* Makes a block larger or smaller without moving it. Returns whether it has at least `bytes` then; hw_heap_usable_bytes says

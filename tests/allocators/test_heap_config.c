@@ -403,28 +403,28 @@ static void arenas_grow_as_the_config_says(void **state)
                  (const size_t[]){768, 1024, 1024, 0});
 }
 
-static void growth_begins_again_when_no_arena_is_in_use(void **state)
+/* All blocks but the first `staying_count` are freed. */
+static void expect_takes_after_frees(size_t staying_count, size_t bytes)
 {
-  (void)state;
   const struct hw_heap_config config = {.arena_growth_percent = 100};
   struct hw_heap *heap = heap_with(&config);
   void *blocks[6];
   for (size_t i = 0; i < COUNT(blocks); i++)
     blocks[i] = hw_heap_alloc(heap, 2 * MIB);
-  for (size_t i = 1; i < COUNT(blocks); i++)
+  for (size_t i = staying_count; i < COUNT(blocks); i++)
     assert_int_equal(hw_heap_free(heap, blocks[i]), HW_HEAP_OK);
   hw_heap_collect(heap);
-  assert_int_equal(taken_next(heap), 16 * MIB);
-  assert_int_equal(hw_heap_free(heap, blocks[0]), HW_HEAP_OK);
-  hw_heap_destroy(heap);
-  heap = heap_with(&config);
-  for (size_t i = 0; i < COUNT(blocks); i++)
-    blocks[i] = hw_heap_alloc(heap, 2 * MIB);
-  for (size_t i = 0; i < COUNT(blocks); i++)
+  assert_int_equal(taken_next(heap), bytes);
+  for (size_t i = 0; i < staying_count; i++)
     assert_int_equal(hw_heap_free(heap, blocks[i]), HW_HEAP_OK);
-  hw_heap_collect(heap);
-  assert_int_equal(taken_next(heap), 4 * MIB);
   hw_heap_destroy(heap);
+}
+
+static void growth_begins_again_when_no_arena_is_in_use(void **state)
+{
+  (void)state;
+  expect_takes_after_frees(1, 16 * MIB);
+  expect_takes_after_frees(0, 4 * MIB);
 }
 
 /* --- threads --- */

@@ -93,13 +93,10 @@ struct chain {
   size_t count;
 };
 
-/* The thread may have taken the page meanwhile. */
-static void push_chain(const struct hwi_owner *owner, const struct chain *chain)
+static void give_chain(const struct hwi_owner *owner, const struct chain *chain)
 {
-  if (chain->page && __atomic_load_n(&chain->page->owner, __ATOMIC_RELAXED) == owner)
-    hwi_page_take_back(chain->page, chain->first, chain->count);
-  else if (chain->page)
-    hwi_page_push_remote(chain->page, chain->first, chain->last, chain->count);
+  if (chain->page)
+    hwi_owner_give_back(owner, chain->page, chain->first, chain->last, chain->count);
 }
 
 /* The program may have overwritten the mark of a free block: the page is found by the address. */
@@ -108,7 +105,7 @@ static void add_to_chain(const struct hwi_owner *owner, struct chain chains[CHAI
 {
   struct chain *chain = &chains[((uintptr_t)page >> HWI_PAGE_BITS) % CHAINS];
   if (chain->page != page) {
-    push_chain(owner, chain);
+    give_chain(owner, chain);
     *chain = (struct chain){page, NULL, block, 0};
   }
   block->next = chain->first;
@@ -141,7 +138,7 @@ void hwi_owner_give_kept(struct hwi_owner *owner, size_t class_index, size_t mos
   }
   *at = block;
   for (int i = 0; i < CHAINS; i++)
-    push_chain(owner, &chains[i]);
+    give_chain(owner, &chains[i]);
 }
 
 /* If the thread has as many as it may, the next ones go back at once, since a batch may have ended. If it still has all after these

@@ -617,8 +617,9 @@ bool hwi_owner_adopt(struct hwi_owner *owner, struct hwi_page *page);
 void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *first, struct hwi_free_block *last,
                           size_t count);
 
-/* The same for a page of the calling thread's owner. The list ends after `count` blocks. */
-void hwi_page_take_back(struct hwi_page *page, struct hwi_free_block *list, size_t count);
+/* The same for a page that may have become one of the calling thread's `owner` meanwhile. The list ends after the last block. */
+void hwi_owner_give_back(const struct hwi_owner *owner, struct hwi_page *page, struct hwi_free_block *first,
+                         struct hwi_free_block *last, size_t count);
 
 /* Changes all orphans from one state to the other. */
 void hwi_owner_change_orphans(struct hw_heap *heap, enum hwi_owner_state from, enum hwi_owner_state to);

@@ -79,7 +79,8 @@ static struct hwi_free_block *join(struct hwi_free_block *one, struct hwi_free_b
   return other;
 }
 
-void hwi_page_take_back(struct hwi_page *page, struct hwi_free_block *list, size_t count)
+/* For a page of the calling thread's owner. */
+static void take_back(struct hwi_page *page, struct hwi_free_block *list, size_t count)
 {
   page->free = join(list, page->free);
   if (page->is_full) {
@@ -91,11 +92,20 @@ void hwi_page_take_back(struct hwi_page *page, struct hwi_free_block *list, size
     hwi_page_settle(page);
 }
 
+void hwi_owner_give_back(const struct hwi_owner *owner, struct hwi_page *page, struct hwi_free_block *first,
+                         struct hwi_free_block *last, size_t count)
+{
+  if (__atomic_load_n(&page->owner, __ATOMIC_RELAXED) == owner)
+    take_back(page, first, count);
+  else
+    hwi_page_push_remote(page, first, last, count);
+}
+
 static void take_remote(struct hwi_page *page)
 {
   uint64_t remote = __atomic_exchange_n(&page->remote, 0, __ATOMIC_ACQ_REL);
   if (remote) /* else a fork has moved the blocks to `saved` */
-    hwi_page_take_back(page, hwi_remote_first(page, remote), hwi_remote_count(remote));
+    take_back(page, hwi_remote_first(page, remote), hwi_remote_count(remote));
 }
 
 static void take_saved(struct hwi_owner *owner)
@@ -103,7 +113,7 @@ static void take_saved(struct hwi_owner *owner)
   for (struct hwi_free_block *block; (block = owner->saved);) {
     __atomic_store_n(&owner->saved, block->next, __ATOMIC_RELAXED);
     block->next = NULL;
-    hwi_page_take_back(block->page, block, 1);
+    take_back(block->page, block, 1);
   }
 }
 

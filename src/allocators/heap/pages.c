@@ -128,10 +128,7 @@ static void give_list(struct hwi_owner *owner, size_t class_index)
     struct hwi_page *page = hwi_page_of(block); /* the program may have overwritten the mark */
     next = block->next;
     block->next = NULL;
-    if (__atomic_load_n(&page->owner, __ATOMIC_RELAXED) == owner)
-      hwi_page_take_back(page, block, 1);
-    else
-      hwi_page_push_remote(page, block, block, 1);
+    hwi_owner_give_back(owner, page, block, block, 1);
   }
 }
 
