@@ -165,7 +165,7 @@ static size_t smaller(size_t a, size_t b)
 static size_t grown(const struct hw_heap *heap, size_t bytes)
 {
   size_t more = bytes + bytes / 100 * heap->config.arena_growth_percent;
-  size_t units = smaller((more + HWI_UNIT_BYTES - 1) & ~(HWI_UNIT_BYTES - 1), HWI_MOST_ARENA_BYTES);
+  size_t units = smaller(hwi_units_up(more), HWI_MOST_ARENA_BYTES);
   return units > heap->config.arena_bytes ? units : heap->config.arena_bytes;
 }
 

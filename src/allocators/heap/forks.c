@@ -96,7 +96,7 @@ static void keep_all_pages(const void *key)
     struct hwi_page *unit = &hwi_space.pages[off >> HWI_SLICE_BITS];
     bytes = HWI_UNIT_BYTES;
     if (unit->kind == HWI_PAGE_LARGE && unit->block_bytes)
-      bytes = (unit->block_bytes + HWI_UNIT_BYTES - 1) & ~(HWI_UNIT_BYTES - 1);
+      bytes = hwi_units_up(unit->block_bytes);
     else if (unit->heap)
       keep_pages(unit, key);
   }

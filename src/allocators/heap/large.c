@@ -58,11 +58,6 @@ static void end(struct hw_heap *heap, struct hwi_page *page)
   page->kind = HWI_PAGE_NONE;
 }
 
-static size_t units_up(size_t bytes)
-{
-  return (bytes + HWI_UNIT_BYTES - 1) & ~(HWI_UNIT_BYTES - 1);
-}
-
 /* Returns the cached block whose size is the nearest one, of those that need no more units; NULL if there is none. */
 static struct hwi_page *find_cached(struct hw_heap *heap, size_t bytes, size_t align)
 {
@@ -70,7 +65,7 @@ static struct hwi_page *find_cached(struct hw_heap *heap, size_t bytes, size_t a
   size_t least = SIZE_MAX;
   for (struct hwi_page *page = heap->cached; page; page = page->next) {
     size_t has = page->block_bytes, difference = has > bytes ? has - bytes : bytes - has;
-    if (difference < least && bytes <= units_up(has) && !(hwi_page_start(page) & (align - 1))) {
+    if (difference < least && bytes <= hwi_units_up(has) && !(hwi_page_start(page) & (align - 1))) {
       best = page;
       least = difference;
     }
@@ -85,7 +80,7 @@ static bool returns_nothing(const struct hw_heap *heap)
 
 bool hwi_large_stays(const struct hw_heap *heap, size_t has, size_t bytes)
 {
-  return has >= bytes && bytes > HWI_SPAN_BYTES && returns_nothing(heap) && units_up(has) == units_up(bytes);
+  return has >= bytes && bytes > HWI_SPAN_BYTES && returns_nothing(heap) && hwi_units_up(has) == hwi_units_up(bytes);
 }
 
 /* Returns whether a block is given out for a request as it is: if it is at most 1 MiB or a quarter larger; but at most a half, if it is
@@ -197,8 +192,8 @@ void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes
   begin(heap, page, bytes);
   if (start != old_start)
     hwi_space_give(old_start, old_bytes);
-  else if (units_up(old_bytes) > units_up(bytes))
-    hwi_space_give(start + units_up(bytes), units_up(old_bytes) - units_up(bytes));
+  else if (hwi_units_up(old_bytes) > hwi_units_up(bytes))
+    hwi_space_give(start + hwi_units_up(bytes), hwi_units_up(old_bytes) - hwi_units_up(bytes));
   *new_bytes = bytes > old_bytes ? bytes - old_bytes : 0;
   hwi_heap_count_taken(heap, 0, *new_bytes);
   return (void *)start;

@@ -338,6 +338,12 @@ static inline uint64_t hwi_touched_slices(const struct hwi_page *arena)
   return arena[HWI_BY_KEPT].slices;
 }
 
+/* The next multiple of a unit. */
+static inline size_t hwi_units_up(size_t bytes)
+{
+  return (bytes + HWI_UNIT_BYTES - 1) & ~(HWI_UNIT_BYTES - 1);
+}
+
 static inline unsigned hwi_slices_for(size_t bytes)
 {
   return (unsigned)((bytes + HWI_SLICE_BYTES - 1) >> HWI_SLICE_BITS);

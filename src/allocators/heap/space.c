@@ -105,7 +105,7 @@ static bool begin(void)
   table_bytes = TABLE_STEP_BYTES;
   hwi_space.pages = (struct hwi_page *)place;
   uintptr_t start = place + TABLE_BYTES + probe / HWI_SYSTEM_PAGE_BYTES % START_UNITS * HWI_UNIT_BYTES;
-  hwi_space.start = (start + HWI_UNIT_BYTES - 1) & ~(HWI_UNIT_BYTES - 1);
+  hwi_space.start = hwi_units_up(start);
   return true;
 }
 
@@ -121,7 +121,7 @@ bool hwi_space_begin(void)
 
 static size_t unit_count(size_t bytes)
 {
-  return (bytes + HWI_UNIT_BYTES - 1) >> HWI_UNIT_BITS;
+  return hwi_units_up(bytes) >> HWI_UNIT_BITS;
 }
 
 static uintptr_t unit_start(size_t unit)
