@@ -159,7 +159,7 @@ static void what_a_thread_freed_it_gives_out_again(void **state)
 
 /* --- short blocks: two threads wait for each other if they write to blocks in the same line of the processor's cache --- */
 
-enum { LINE_BYTES = 64, EXCHANGES = 6, MANY = 600, FEW_LISTS = 3000, MOST_FREES = 20000 };
+enum { LINE_BYTES = 64, EXCHANGES = 6, MANY = 600, FEW_LISTS = 3000, MOST_FREES = 80000 };
 
 /* Replaces the next block of the main thread by one of its own. Returns whether it is the same. */
 static bool replace(struct second *second)

@@ -7,7 +7,7 @@
  * A short block is in one line of the cache with others: two threads that write to the same line wait for each other. Short blocks are
  * therefore kept only by a thread that exchanges blocks of the class with others, so that these lines go from processor to processor
  * anyway: it frees blocks of others, its list of free blocks changes, and others free some of its. This ends when it uses up its list and
- * frees none of others meanwhile, and in any case after some thousand blocks: it may have begun to give others' blocks out to itself.
+ * frees none of others meanwhile, and in any case after some 64,000 blocks: it may have begun to give others' blocks out to itself.
  *
  * Each kept block may hold a page that is otherwise empty. A thread that frees and does not allocate therefore keeps fewer and fewer,
  * at last sixteen of a class.
@@ -16,6 +16,8 @@
  * as many as it may, the next ones go back, and it is below 0: how many of these until they are counted again.
  */
 #include "allocators/heap/layout.h"
+
+#include "platform/arch.h"
 
 enum { MOST_KEPT_BYTES = 16 << 10, LEAST_KEPT = 16, CHAINS = 4, GO_BACK = 128 };
 
@@ -31,7 +33,7 @@ size_t hwi_most_kept(size_t block_bytes)
 
 /* After so many frees of others' blocks it is looked whether the thread exchanges blocks; and after so many counts of what it keeps, it
  * has to begin anew. */
-enum { FREES_OF_LOOK = 16, MOST_COUNTS = 255 };
+enum { FREES_OF_LOOK = 16, MOST_COUNTS = 1000 };
 
 static bool is_short(const struct hw_heap *heap, size_t class_index)
 {
@@ -195,6 +197,7 @@ void hwi_owner_free_others(struct hwi_owner *owner, struct hwi_page *page, struc
 bool hwi_owner_try_keep(struct hwi_owner *owner, struct hwi_page *page, void *address)
 {
   struct hwi_free_block *block = (struct hwi_free_block *)address;
+  hwi_arch_prefetch_to_write(block); /* else its mark is read first, and the line is asked for twice */
   if (!HWI_LOAD_WORD(page->thread) || page->heap != owner->heap || owner->kept_left[page->class_index] <= 1 ||
       block->page == page)
     return false;

@@ -144,7 +144,7 @@ struct hwi_exchange {
   const struct hwi_free_block *first;    /* in the list of the class, when it was looked last, */
   const struct hwi_free_block *returned; /* and what others had freed last then */
   uint8_t frees;                         /* of others */
-  uint8_t counts_left;                   /* how often kept blocks are counted until it must begin anew */
+  uint16_t counts_left;                  /* how often kept blocks are counted until it must begin anew */
 };
 
 /* lists[i] is &pages[i]->free, and own_lists[i] is NULL; or it is &own_lists[i], and the page has a count. */
