@@ -3,6 +3,7 @@ import math
 import os
 import random
 import shutil
+import statistics
 
 import heap_peers
 import measure
@@ -55,11 +56,11 @@ def run(command, env, library, log):
 
 
 def measure_programs(libraries, folder, rounds):
-    """{program: {allocator: (smallest time, smallest peak)}}, in rounds that take turns."""
+    """{program: {allocator: (median of the times, median of the peaks)}}, in rounds that take turns."""
     found, log = {}, os.path.join(folder, "errors")
     for title, command, env in commands(folder):
         runs = pool.taking_turns(libraries, rounds, lambda library: run(command, env, library, log))
-        found[title] = {name: (min(time for time, _ in ones), min(peak for _, peak in ones)) for name, ones in runs.items()}
+        found[title] = {name: tuple(map(statistics.median, zip(*ones))) for name, ones in runs.items()}
     return found
 
 

@@ -1,5 +1,6 @@
 """heap_rates.py - metamalloc's figures of speed: blocks per microsecond of one thread, by default and with huge pages, and of four threads"""
 import math
+import statistics
 
 import heap_peers
 
@@ -14,9 +15,9 @@ def percentile(values, share):
 
 
 def rates(program, choices, rounds):
-    """{name: blocks per microsecond of each of WHAT}; the fastest round."""
+    """{name: blocks per microsecond of each of WHAT}; medians."""
     found = heap_peers.taking_turns(program, choices, rounds, ["one"])
-    return {name: [BLOCKS / min(run[i] for run in runs) * 1000 for i in range(len(WHAT))] for name, runs in found.items()}
+    return {name: [BLOCKS / statistics.median(run[i] for run in runs) * 1000 for i in range(len(WHAT))] for name, runs in found.items()}
 
 
 def rate_text(rate):

@@ -3,7 +3,7 @@ import statistics
 
 import heap_peers
 
-MEGABYTES, CYCLES, CYCLE_MEGABYTES, ROUNDS = 1000, 30, 100, 5
+MEGABYTES, CYCLES, CYCLE_MEGABYTES, ROUNDS, CYCLE_ROUNDS = 1000, 30, 100, 3, 9
 WHEN = ("before", "with all blocks", "after the last free", "a second later", "after a second of little use")
 PAGE_BYTES = 4096
 
@@ -14,25 +14,25 @@ KEEP = {"heap": {"HEAPWRIGHT_HEAP_RETURNS": "on-collect"}, "glibc": {"GLIBC_TUNA
 
 
 def cycles(program, libraries, megabytes):
-    """{allocator: (milliseconds of a cycle, page faults of a cycle, milliseconds if nothing is returned or None)}."""
+    """{allocator: (milliseconds of a cycle, page faults of a cycle, time as a ratio to that if nothing is returned, or None)}; medians."""
     kept = {f"{name}, kept": choice for name, choice in heap_peers.asked(libraries, KEEP).items()}
-    found = heap_peers.taking_turns(program, {**heap_peers.asked(libraries), **kept}, ROUNDS, ("cycles", megabytes, CYCLES))
-    of_cycle = lambda name, figure, choose: choose(run[figure] for run in found[name]) / (CYCLES - 1)
-    milliseconds = {name: of_cycle(name, 0, min) / 1e6 for name in found}
-    return {name: (milliseconds[name], of_cycle(name, 1, statistics.median), milliseconds.get(f"{name}, kept")) for name in libraries}
+    found = heap_peers.taking_turns(program, {**heap_peers.asked(libraries), **kept}, CYCLE_ROUNDS, ("cycles", megabytes, CYCLES))
+    of_cycle = lambda name, figure: statistics.median(run[figure] for run in found[name]) / (CYCLES - 1)
+    ratio = lambda name: statistics.median(run[0] / other[0] for run, other in zip(found[name], found[f"{name}, kept"]))
+    return {name: (of_cycle(name, 0) / 1e6, of_cycle(name, 1), ratio(name) if name in KEEP else None) for name in libraries}
 
 
-def lost(time, kept):
-    return "-" if kept is None else f"{100 * (time / kept - 1):+.0f} %"
+def lost(ratio):
+    return "-" if ratio is None else f"{100 * (ratio - 1):+.0f} %"
 
 
 def table(libraries, folder, _share):
     program = heap_peers.build_program("heap_return", folder)
-    found = {name: heap_peers.run(program, library, ("down", MEGABYTES)) for name, library in libraries.items()}
-    rows = [(when, [f"{found[name][i] / 1000:.1f}" for name in libraries]) for i, when in enumerate(WHEN)]
+    found = heap_peers.taking_turns(program, heap_peers.asked(libraries), ROUNDS, ("down", MEGABYTES))
+    rows = [(when, [f"{statistics.median(run[i] for run in found[name]) / 1000:.1f}" for name in libraries]) for i, when in enumerate(WHEN)]
     text = heap_peers.table(f"RSS in MB: {MEGABYTES:,} MB of blocks of all sizes are freed", libraries, rows)
     found = cycles(program, libraries, CYCLE_MEGABYTES)
     rows = [("processor time", [f"{found[name][0]:.1f} ms" for name in libraries]),
             ("pages touched again", [f"{100 * found[name][1] * PAGE_BYTES / CYCLE_MEGABYTES / 1e6:.0f} %" for name in libraries]),
-            ("time lost by returning", [lost(found[name][0], found[name][2]) for name in libraries])]
+            ("time lost by returning", [lost(found[name][2]) for name in libraries])]
     return text + heap_peers.table(f"{CYCLES} times up to {CYCLE_MEGABYTES} MB and down, a cycle", libraries, rows)

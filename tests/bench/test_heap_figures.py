@@ -47,7 +47,7 @@ def test_totals_of_cachegrind(tmp_path):
 
 
 def test_time_lost():
-    assert [heap_return.lost(1.03, 1.0), heap_return.lost(2, 4), heap_return.lost(1, None)] == ["+3 %", "-50 %", "-"]
+    assert [heap_return.lost(1.03), heap_return.lost(0.5), heap_return.lost(None)] == ["+3 %", "-50 %", "-"]
 
 
 def test_rows_of_programs():
