@@ -215,7 +215,7 @@ def test_statistics_when_the_program_asks(subject):
 def test_statistics_at_a_quick_exit(subject):
     """It runs no destructors; docs/heap.md says what the program can do."""
     process = subject("quick", HEAPWRIGHT_STATS="stderr")
-    assert process.returncode == 3 and "is on the heap" in process.stderr and "unused bytes" not in process.stderr
+    assert process.returncode == 3 and "has loaded the heap" in process.stderr and "unused bytes" not in process.stderr
     process = subject("quick-stats", HEAPWRIGHT_STATS="stderr")
     assert process.returncode == 3 and rows(process.stderr)["2048"][4] == 1
 

@@ -94,4 +94,4 @@ def test_recorder_and_heap_in_a_static_program(installed, tmp_path):
     run("/bin/sh", "-c", "cc -static leak.c -o leak $(pkg-config --libs heapwright-static heapwright-heap)", cwd=tmp_path,
         env={**ENVIRONMENT, "PKG_CONFIG_PATH": str(installed / "lib/pkgconfig")})
     check_recorded(tmp_path / "leak", installed, tmp_path)
-    assert "is on the heap" in run(tmp_path / "leak", env={"HEAPWRIGHT_STATS": "stderr"}).stderr
+    assert "has loaded the heap" in run(tmp_path / "leak", env={"HEAPWRIGHT_STATS": "stderr"}).stderr

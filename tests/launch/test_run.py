@@ -135,6 +135,8 @@ def test_a_program_with_its_own_malloc_is_told(flags, compile_c, hw, record):
     says = f"heapwright: '{program}' defines malloc itself, which comes before that of a library: it runs on its own malloc\n"
     done = hw("run", "-a", "heap", program)
     assert (done.returncode, done.stderr) == (6, says)
+    *_, last = hw("run", "-a", "heap", "--stats", program).stderr.splitlines()
+    assert last.endswith("ends; nothing was allocated on the heap: its malloc is perhaps another one")
     recording = record([program], "-a", "heap")
     assert recording.process.returncode == 6 and recording.process.stderr.startswith(says)
     assert record([program], "-q", "-a", "heap").process.stderr == says  # an option without effect is no hint
@@ -214,8 +216,8 @@ def test_figures_of_the_heap_go_where_the_option_says(hw, tmp_path):
     assert (done.returncode, done.stdout) == (0, "hello\n") and "unused bytes" in done.stderr and not file.exists()
     assert done.stderr.startswith(f"heapwright: --stats writes to stderr: nothing is written to '{file}', which HEAPWRIGHT_STATS names; ")
     assert "--stats" not in hw("run", "-a", "heap", "--stats", "true", env={**environment, "HEAPWRIGHT_STATS": "stderr"}).stderr
-    done = hw("run", "-a", "heap", "true", env=environment)
-    assert (done.returncode, done.stderr) == (0, "") and "unused bytes" in file.read_text()
+    done = hw("run", "-a", "heap", "echo", env=environment)
+    assert (done.returncode, done.stderr) == (0, "") and "unused bytes" in file.read_text()  # `true` allocates nothing
     done = hw("run", "-a", "heap", "--stats", "--env", f"HEAPWRIGHT_STATS={file}", "true")
     assert (done.returncode, done.stderr) == (125, "heapwright: --stats means --env HEAPWRIGHT_STATS=stderr: "
                                                    f"leave it or --env HEAPWRIGHT_STATS={file} out\n")

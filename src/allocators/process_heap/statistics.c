@@ -96,7 +96,7 @@ void hwi_statistics_begin(const char *to, const struct hw_heap *heap)
   struct hwi_message line;
   if (!to || !(is_on = choose(to)))
     return;
-  begin_line(&line, " is on the heap, with these settings:");
+  begin_line(&line, " has loaded the heap, with these settings:");
   write_line(&line);
   for (size_t i = 0; i < HWI_HEAP_FIELDS; i++) {
     hwi_message_begin(&line);
@@ -128,15 +128,26 @@ static void put_other(void *of_process, struct hw_heap *heap)
     put_table(heap);
 }
 
+/* Blocks of a program that defines malloc itself are elsewhere, too. */
+static bool was_used(const struct hw_heap *heap)
+{
+  return heap->uses_libc || heap->peak_mapped_bytes > sizeof *heap;
+}
+
 void hwi_statistics_end(struct hw_heap *heap)
 {
   struct hwi_message line;
   if (!is_on || hwi_heaps_has_lock()) /* a signal handler that ends the process has interrupted a call */
     return;
-  begin_line(&line, " ends; what is used was not freed. Invalid frees: ");
-  hwi_message_number(&line, __atomic_load_n(&fault_count, __ATOMIC_RELAXED));
+  if (was_used(heap)) {
+    begin_line(&line, " ends; what is used was not freed. Invalid frees: ");
+    hwi_message_number(&line, __atomic_load_n(&fault_count, __ATOMIC_RELAXED));
+  } else {
+    begin_line(&line, " ends; nothing was allocated on the heap: its malloc is perhaps another one");
+  }
   write_line(&line);
-  put_table(heap);
+  if (was_used(heap))
+    put_table(heap);
   hwi_heaps_each(put_other, heap);
 }
 
