@@ -43,7 +43,7 @@ static inline void *get(size_t bytes)
 
 static inline void in_threads(int count, void *(*body)(void *))
 {
-  pthread_t threads[64];
+  pthread_t threads[65];
   for (intptr_t i = 0; i < count; i++)
     pthread_create(&threads[i], NULL, body, (void *)i);
   for (int i = 0; i < count; i++)

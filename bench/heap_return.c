@@ -1,8 +1,10 @@
-/* heap_return.c - memory that is returned to the system, and taken again: heap_return down MB | heap_return cycles MB CYCLES
+/* heap_return.c - memory that is returned to the system, and taken again: heap_return down MB | idle THREADS | cycles MB CYCLES
  *
  *   down    allocates MB of blocks of 16 bytes to 1 MiB, each power of two with the same share, uses them, and frees all in
  *           random order. Prints in kB the RSS before, with all blocks, after the last free, a second later, and after
  *           another second in which the program allocates and frees a little.
+ *   idle    THREADS, up to 64, replace blocks of 16 bytes to 64 KiB for a moment and free all; then each allocates and frees a few small ones
+ *           now and then. Prints in kB the RSS before, then, and after a second of that.
  *   cycles  allocates MB of blocks of 16 to 255 bytes and frees them, CYCLES times. Prints nanoseconds of processor time
  *           and page faults of all cycles but the first.
  */
@@ -67,6 +69,61 @@ static void down(void)
   print_rss();
 }
 
+/* --- idle --- */
+
+static pthread_barrier_t step;
+
+static void *work_and_idle(void *argument)
+{
+  enum { BLOCKS = 200, REPLACED = 20000, FEW = 100, ROUNDS = 100 };
+  void *blocks[BLOCKS] = {NULL};
+  uint32_t seed = 1 + (uint32_t)(uintptr_t)argument;
+  for (int i = 0; i < REPLACED; i++) {
+    uint32_t which = any(&seed) % BLOCKS, least = 16u << any(&seed) % 12;
+    free(blocks[which]);
+    blocks[which] = get(least + any(&seed) % least);
+  }
+  for (int i = 0; i < BLOCKS; i++)
+    free(blocks[i]);
+  pthread_barrier_wait(&step);
+  pthread_barrier_wait(&step);
+  for (int round = 0; round < ROUNDS; round++) {
+    for (int i = 0; i < FEW; i++)
+      blocks[i] = get(16 + any(&seed) % 200);
+    for (int i = 0; i < FEW; i++)
+      free(blocks[i]);
+    nanosleep(&(struct timespec){.tv_nsec = NS_PER_S / ROUNDS}, NULL);
+  }
+  pthread_barrier_wait(&step);
+  pthread_barrier_wait(&step);
+  return NULL;
+}
+
+static void *look(void *argument)
+{
+  (void)argument;
+  pthread_barrier_wait(&step);
+  print_rss();
+  pthread_barrier_wait(&step);
+  pthread_barrier_wait(&step);
+  print_rss();
+  pthread_barrier_wait(&step);
+  return NULL;
+}
+
+static void *body_of(void *argument)
+{
+  return argument ? work_and_idle(argument) : look(argument);
+}
+
+static void idle(int count)
+{
+  pthread_barrier_init(&step, NULL, (unsigned)count + 1);
+  free(get(1));
+  print_rss();
+  in_threads(count + 1, body_of);
+}
+
 /* --- cycles --- */
 
 static void go_up_and_down(void **blocks)
@@ -99,6 +156,8 @@ int main(int argc, char **argv)
   given_bytes = strtoul(argv[2], NULL, 10) * 1000000;
   if (!strcmp(argv[1], "down") && argc == 3)
     down();
+  else if (!strcmp(argv[1], "idle") && argc == 3)
+    idle(atoi(argv[2]));
   else if (!strcmp(argv[1], "cycles") && argc == 4)
     cycles((unsigned)atoi(argv[3]));
   else

@@ -5,7 +5,9 @@ import heap_peers
 
 MEGABYTES, CYCLES, CYCLE_MEGABYTES, ROUNDS, CYCLE_ROUNDS = 1000, 30, 100, 3, 9
 WHEN = ("before", "with all blocks", "after the last free", "a second later", "after a second of little use")
+THREADS = 64
 PAGE_BYTES = 4096
+IDLE = ("before", "after the last free", "after a second of little use")
 
 # How each one is asked to return nothing. glibc returns only the end of its heap.
 KEEP = {"heap": {"HEAPWRIGHT_HEAP_RETURNS": "on-collect"}, "glibc": {"GLIBC_TUNABLES": "glibc.malloc.trim_threshold=9223372036854775807"},
@@ -26,11 +28,16 @@ def lost(ratio):
     return "-" if ratio is None else f"{100 * (ratio - 1):+.0f} %"
 
 
+def table_of_rss(program, libraries, title, moments, arguments):
+    found = heap_peers.taking_turns(program, heap_peers.asked(libraries), ROUNDS, arguments)
+    rows = [(when, [f"{statistics.median(run[i] for run in found[name]) / 1000:.1f}" for name in libraries]) for i, when in enumerate(moments)]
+    return heap_peers.table(f"RSS in MB: {title}", libraries, rows)
+
+
 def table(libraries, folder, _share):
     program = heap_peers.build_program("heap_return", folder)
-    found = heap_peers.taking_turns(program, heap_peers.asked(libraries), ROUNDS, ("down", MEGABYTES))
-    rows = [(when, [f"{statistics.median(run[i] for run in found[name]) / 1000:.1f}" for name in libraries]) for i, when in enumerate(WHEN)]
-    text = heap_peers.table(f"RSS in MB: {MEGABYTES:,} MB of blocks of all sizes are freed", libraries, rows)
+    text = table_of_rss(program, libraries, f"{MEGABYTES:,} MB of blocks of all sizes are freed", WHEN, ("down", MEGABYTES))
+    text += table_of_rss(program, libraries, f"{THREADS} threads free all that they have, some 1.6 MB each", IDLE, ("idle", THREADS))
     found = cycles(program, libraries, CYCLE_MEGABYTES)
     rows = [("processor time", [f"{found[name][0]:.1f} ms" for name in libraries]),
             ("pages touched again", [f"{100 * found[name][1] * PAGE_BYTES / CYCLE_MEGABYTES / 1e6:.0f} %" for name in libraries]),
