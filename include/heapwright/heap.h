@@ -22,8 +22,8 @@
  * is HW_HEAP_FOREIGN then. With libheapwright-heap, malloc itself is then libc's. A program that frees blocks of heaps by free needs
  * valgrind's option --soname-synonyms=somalloc=nouserintercepts: otherwise valgrind replaces free, and the heap frees them again.
  *
- * Each running thread keeps, in each heap, memory of every class that it has used, although all of it is free: up to 5.6 MiB if it
- * has used all 45 classes. It also keeps up to 64 blocks, or 16 KiB, of each class that other threads allocated and it freed, and gives
+ * Each running thread keeps, in each heap, memory of the classes that it has used, although all of it is free: up to 2.4 MiB if it
+ * has used all 45 classes (thread_pages below). It also keeps up to 64 blocks, or 16 KiB, of each class that other threads allocated and it freed, and gives
  * them out next; sixteen of a class, if it only frees; blocks below 64 bytes only while threads free such blocks of each other. Each of
  * them may hold a page of 64 KiB that is otherwise free. All this is returned when the thread ends, or calls hw_heap_collect.
  */
@@ -121,7 +121,9 @@ struct hw_heap_config {
    * 16 blocks have room in that. */
   const size_t *page_bytes;
   size_t page_bytes_count;
-  /* How many free pages of a class a thread keeps: from 1 to 1024. Default: 1. */
+  /* How many free pages of a class a thread keeps: from 0 to 1024. For all classes with 0 together, it keeps as many as have half a MiB of touched
+   * memory, at most one of each; an allocation takes some 50 instructions more there, so that it is known when the last block of a page is
+   * free. Default: 1 up to blocks of 4096 bytes, 0 above. */
   const size_t *thread_pages;
   size_t thread_pages_count;
   /* How much the heap takes from the system at a time: a multiple of 4 MiB up to 1 GiB. Default: 4 MiB. */

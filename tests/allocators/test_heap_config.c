@@ -17,7 +17,7 @@ static void errors_name_the_member(void **state)
   static const size_t not_16[] = {16, 40, LARGEST}, zero[] = {0, LARGEST}, falling[] = {64, 32, LARGEST},
                       twice[] = {32, 32, LARGEST}, short_of_it[] = {16, 64}, beyond[] = {16, LARGEST, 2 * LARGEST};
   static const size_t three[] = {16, 64, LARGEST}, no_slices[] = {65536, 65537, 65536}, too_long[] = {4 * MIB},
-                      none[] = {0}, many_pages[] = {1, 1, 1025};
+                      none[] = {0}, many_pages[] = {1, 1, 1025}, too_many[] = {1025};
   static size_t many[HW_HEAP_MOST_CLASSES + 1];
   static const struct {
     struct hw_heap_config config;
@@ -42,7 +42,7 @@ static void errors_name_the_member(void **state)
       {{.page_bytes = none, .page_bytes_count = 1}, "page_bytes", 0},
       {{.thread_pages_count = 1}, "thread_pages", 0},
       {{.thread_pages = many_pages, .thread_pages_count = 3}, "thread_pages_count", 0},
-      {{.thread_pages = none, .thread_pages_count = 1}, "thread_pages", 0},
+      {{.thread_pages = too_many, .thread_pages_count = 1}, "thread_pages", 0},
       {{.class_bytes = three, .class_count = 3, .thread_pages = many_pages, .thread_pages_count = 3},
        "thread_pages",
        2},
@@ -79,7 +79,7 @@ static void errors_name_the_member(void **state)
 /* --- any config --- */
 
 static const size_t few_classes[] = {16, 48, 1008, 4096, 20000, LARGEST},
-                    any_pages[] = {65536, 2 * MIB, 65536, 262144, 131072, 983040}, any_spares[] = {1, 3, 100, 2, 1, 5},
+                    any_pages[] = {65536, 2 * MIB, 65536, 262144, 131072, 983040}, any_spares[] = {1, 3, 0, 2, 0, 5},
                     one_page[] = {MIB}, two[] = {2};
 
 static const struct hw_heap_config pages_of_any_size = {.class_bytes = few_classes,
@@ -346,6 +346,72 @@ static void a_thread_keeps_as_many_free_pages_as_it_may(void **state)
   assert_int_equal(kept_pages(1000), 10);
 }
 
+static size_t all_pages(struct hw_heap *heap, const size_t *sizes, size_t count)
+{
+  size_t pages = 0;
+  for (size_t i = 0; i < count; i++)
+    pages += class_stats(heap, sizes[i]).page_count;
+  return pages;
+}
+
+/* All blocks of a page of the class. */
+static void use_a_page(struct hw_heap *heap, size_t bytes)
+{
+  void *blocks[64];
+  size_t count = 0;
+  blocks[count++] = hw_heap_alloc(heap, bytes);
+  while (count < class_stats(heap, bytes).block_count)
+    blocks[count++] = hw_heap_alloc(heap, bytes);
+  assert_int_equal(class_stats(heap, bytes).page_count, 1);
+  while (count)
+    assert_int_equal(hw_heap_free(heap, blocks[--count]), HW_HEAP_OK);
+  assert_int_equal(class_stats(heap, bytes).page_count, 1);
+  expect_right(heap);
+}
+
+/* Above 4 KiB, a thread keeps free pages by how much memory of them was touched: half a MiB, of all classes together. */
+static void classes_share_what_a_thread_keeps(void **state)
+{
+  (void)state;
+  static const size_t sizes[] = {4608, 5120, 6144, 8192, 9216, 16384, 32768};
+  enum { SIZES = COUNT(sizes), USED = 2, ALL_OF_PAGE = 256 << 10, MOST = 512 << 10 };
+  struct hw_heap *heap = heap_with(NULL);
+  for (size_t i = 0; i < SIZES; i++)
+    assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, sizes[i])), HW_HEAP_OK);
+  assert_int_equal(all_pages(heap, sizes, SIZES), SIZES);
+  void *block = hw_heap_alloc(heap, sizes[USED]);
+  for (size_t i = 0; i < SIZES; i++)
+    if (i != USED)
+      use_a_page(heap, sizes[i]);
+  assert_int_equal(class_stats(heap, sizes[USED]).taken_page_count, 1);
+  assert_int_equal(all_pages(heap, sizes, SIZES), 1 + MOST / ALL_OF_PAGE);
+  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+  hw_heap_collect(heap);
+  assert_int_equal(all_pages(heap, sizes, SIZES), 0);
+  hw_heap_destroy(heap);
+}
+
+/* Of one class, only the page from which blocks come is kept. */
+static void any_class_may_keep_no_page(void **state)
+{
+  (void)state;
+  static const size_t none = 0, bytes = 64;
+  enum { PAGES = 10, BLOCKS = PAGES << 10 };
+  static void *blocks[BLOCKS];
+  const struct hw_heap_config config = {.thread_pages = &none, .thread_pages_count = 1};
+  struct hw_heap *heap = heap_with(&config);
+  for (int round = 0; round < 3; round++) {
+    for (int i = 0; i < BLOCKS; i++)
+      assert_non_null(blocks[i] = hw_heap_alloc(heap, bytes));
+    assert_int_equal(class_stats(heap, bytes).page_count, PAGES);
+    for (int i = 0; i < BLOCKS; i++)
+      assert_int_equal(hw_heap_free(heap, blocks[i * 7 % BLOCKS]), HW_HEAP_OK);
+    assert_int_equal(class_stats(heap, bytes).page_count, 1);
+    expect_right(heap);
+  }
+  hw_heap_destroy(heap);
+}
+
 static void arenas_are_taken_together(void **state)
 {
   (void)state;
@@ -543,6 +609,8 @@ int main(void)
       cmocka_unit_test(figures_of_classes),
       cmocka_unit_test(pages_have_the_size_of_their_class),
       cmocka_unit_test(a_thread_keeps_as_many_free_pages_as_it_may),
+      cmocka_unit_test(classes_share_what_a_thread_keeps),
+      cmocka_unit_test(any_class_may_keep_no_page),
       cmocka_unit_test(arenas_are_taken_together),
       cmocka_unit_test(arenas_grow_as_the_config_says),
       cmocka_unit_test(growth_begins_again_when_no_arena_is_in_use),

@@ -339,36 +339,49 @@ static void huge_pages_are_for_memory_that_is_used(void **state)
 
 struct many_classes {
   struct hw_heap *heap;
+  size_t largest;
   pthread_barrier_t have_blocks;
 };
 
 static void *have_a_block_of_each_class(void *argument)
 {
   struct many_classes *test = argument;
-  for (size_t bytes = 16; bytes <= 4096; bytes = hw_heap_good_bytes(test->heap, bytes + 1))
+  for (size_t bytes = 16; bytes && bytes <= test->largest; bytes = hw_heap_good_bytes(test->heap, bytes + 1))
     hw_heap_alloc(test->heap, bytes);
   pthread_barrier_wait(&test->have_blocks);
   return NULL;
 }
 
-/* Eight threads with a block of each of 30 classes have 15 MiB of pages, most of them not touched. */
+/* Returns a heap in which so many threads have a block of each class. */
+static struct hw_heap *heap_of_threads(unsigned thread_count, size_t largest)
+{
+  enum { MOST_THREADS = 64 };
+  struct many_classes test = {.heap = new_heap(), .largest = largest};
+  pthread_t threads[MOST_THREADS];
+  assert_int_equal(pthread_barrier_init(&test.have_blocks, NULL, thread_count), 0);
+  for (unsigned i = 0; i < thread_count; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, have_a_block_of_each_class, &test), 0);
+  for (unsigned i = 0; i < thread_count; i++)
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+  pthread_barrier_destroy(&test.have_blocks);
+  return test.heap;
+}
+
+/* Eight threads with a block of each of 30 classes have 15 MiB of pages, most of them not touched; 64 with one of all classes have 360. */
 static void pages_of_many_threads_are_hardly_used(void **state)
 {
   (void)state;
-  enum { THREADS = 8 };
   if (!has_huge_pages())
     skip();
-  struct many_classes test = {.heap = new_heap()};
-  pthread_t threads[THREADS];
-  assert_int_equal(pthread_barrier_init(&test.have_blocks, NULL, THREADS), 0);
-  for (int i = 0; i < THREADS; i++)
-    assert_int_equal(pthread_create(&threads[i], NULL, have_a_block_of_each_class, &test), 0);
-  for (int i = 0; i < THREADS; i++)
-    assert_int_equal(pthread_join(threads[i], NULL), 0);
-  assert_true(refuses_after(test.heap, 100, 10 * MIB));
-  assert_false(refuses_after(test.heap, 100, 30 * MIB));
-  pthread_barrier_destroy(&test.have_blocks);
-  hw_heap_destroy(test.heap);
+  struct hw_heap *heap = heap_of_threads(8, 4096);
+  assert_true(refuses_after(heap, 100, 10 * MIB));
+  assert_false(refuses_after(heap, 100, 30 * MIB));
+  hw_heap_destroy(heap);
+  heap = heap_of_threads(64, HW_HEAP_LARGEST_CLASS_BYTES);
+  assert_true(stats_of(heap).mapped_bytes >= 300 * MIB);
+  assert_true(refuses_after(heap, MIB, 100 * MIB));
+  assert_false(refuses_after(heap, MIB, 200 * MIB));
+  hw_heap_destroy(heap);
 }
 
 /* The system would give huge pages for what went back, because blocks around it are still there. */

@@ -78,7 +78,7 @@ def test_what_the_system_refuses_is_said_once(user):
     ("CLASS_BYTES", " ".join(str(16 * i) for i in range(1, 66)), " must be a list of at most 64 numbers"),
     ("PAGE_BYTES", "100K", ": number 1 must be a multiple of 64K, at most 2M"),
     ("PAGE_BYTES", "64K,64K", ": the length must be 1, or the number of classes"),
-    ("THREAD_PAGES", "0", ": number 1 must be from 1 to 1024"),
+    ("THREAD_PAGES", "1025", ": number 1 must be from 0 to 1024"),
     ("ARENA_BYTES", "5M", " must be a multiple of 4M, at most 1G"),
     ("ARENA_BYTES", "4M,4M", " must be a multiple of 4M, at most 1G"),
     ("ARENA_BYTES", "99999999999999999999999999999999999", " must be a multiple of 4M, at most 1G"),

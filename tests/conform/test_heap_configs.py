@@ -21,6 +21,7 @@ CONFIGS = {
     "one class": {"HEAPWRIGHT_HEAP_CLASS_BYTES": "32K"},
     "large pages": {"HEAPWRIGHT_HEAP_PAGE_BYTES": "256K", "HEAPWRIGHT_HEAP_CLASS_BYTES": "64,512,4K,32K"},
     "more for a thread": {"HEAPWRIGHT_HEAP_THREAD_PAGES": "8"},
+    "none for a thread": {"HEAPWRIGHT_HEAP_THREAD_PAGES": "0"},
     "large arenas": {"HEAPWRIGHT_HEAP_ARENA_BYTES": "64M"},
     "aligned arenas": {"HEAPWRIGHT_HEAP_ARENA_ALIGN_BYTES": "64M"},
     "growing arenas": {"HEAPWRIGHT_HEAP_ARENA_GROWTH_PERCENT": "100"},
@@ -35,7 +36,7 @@ CONFIGS = {
     "numa": {"HEAPWRIGHT_HEAP_NUMA_NODE": "0"},
 }
 TOGETHER = {
-    "central, spinning, at once": ["central", "spinning", "at once", "powers of two"],
+    "central, spinning, at once": ["central", "spinning", "at once", "powers of two", "none for a thread"],
     "checked, large": ["checked", "on collect", "large pages", "large arenas", "aligned arenas", "more for a thread"],
     "huge, locked": ["huge", "locked", "growing arenas", "after a time", "numa"],
     "libc": ["libc"],

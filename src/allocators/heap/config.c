@@ -70,7 +70,8 @@ static void complete_pages(struct hw_heap_config *config, size_t *page_bytes, si
     size_t slices = hwi_class_slices(config->class_bytes[i]);
     page_bytes[i] =
         !config->page_bytes ? slices * HWI_SLICE_BYTES : config->page_bytes[config->page_bytes_count == 1 ? 0 : i];
-    thread_pages[i] = !config->thread_pages ? 1 : config->thread_pages[config->thread_pages_count == 1 ? 0 : i];
+    thread_pages[i] = !config->thread_pages ? (config->class_bytes[i] > HWI_SYSTEM_PAGE_BYTES ? 0 : 1)
+                                            : config->thread_pages[config->thread_pages_count == 1 ? 0 : i];
   }
   config->page_bytes = page_bytes;
   config->thread_pages = thread_pages;

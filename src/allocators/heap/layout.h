@@ -21,6 +21,8 @@
  * If the thread keeps blocks of other owners' pages (kept.c), the list is one of the owner's own: first those, then what the list
  * of the first page had. When it is empty, the list of the first page is used again.
  * All blocks of an owner's list count as used in their pages.
+ * Of a class for which the thread keeps no free page, blocks come one by one from the first page, so that it has a count, and can go
+ * back as soon as it is empty.
  *
  * Full pages. A page without a free block is full: it is in the owner's list of these, and its count is 1, so that the
  * fast path of free calls the slow one, as for a page that becomes empty. The second word of each free block is the
@@ -122,7 +124,7 @@ struct hwi_page {
   uint32_t count; /* blocks given out or in the owner's list; 1 if is_full; not counted while its list is the owner's */
   bool is_full;
   union {
-    bool is_spare; /* of a class: empty, not the first of its class, and kept by the owner */
+    bool is_spare; /* of a class: empty, and kept by the owner; not the first of its class, unless that keeps none */
     bool has_room; /* of a span: longer than was asked, so that it can grow */
   };
   bool is_clean;  /* never written since the system gave the memory */
@@ -162,8 +164,10 @@ struct hwi_owner {
   uintptr_t thread;                            /* what its pages have as `thread` */
   size_t page_count;
   uint16_t spare_counts[HW_HEAP_MOST_CLASSES]; /* pages that are spare */
-  int8_t most_kept[HW_HEAP_MOST_CLASSES];      /* how many blocks of others are kept, at most the heap's number, */
-  int8_t kept_left[HW_HEAP_MOST_CLASSES];      /* and how many more may be added until they are counted (kept.c) */
+  uint8_t next_class;                     /* whose free page goes back next, of those that keep none of their own, */
+  size_t empty_bytes;                     /* and how much is touched of these pages */
+  int8_t most_kept[HW_HEAP_MOST_CLASSES]; /* how many blocks of others are kept, at most the heap's number, */
+  int8_t kept_left[HW_HEAP_MOST_CLASSES]; /* and how many more may be added until they are counted (kept.c) */
   struct hwi_exchange exchanges[HWI_SHORT_CLASSES];
   alignas(HWI_LINE_BYTES) struct hwi_page *inbox;
   uint32_t state;

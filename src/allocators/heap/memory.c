@@ -39,18 +39,31 @@ static void ask_for_huge_pages(struct hw_heap *heap, uintptr_t start, size_t byt
         error);
 }
 
+/* Returns how many pages of a class are perhaps just being filled: one of each owner. */
+static size_t begun_pages(const struct hw_heap *heap, size_t class_index)
+{
+  size_t pages = heap->page_counts[class_index];
+  return pages < heap->owner_count ? pages : heap->owner_count;
+}
+
 /* Returns whether at least three quarters of what is in use of the arenas is touched. A link is written to each block before it is given
- * out, so that a page of blocks up to 4 KiB is touched, except the rest of a page that is just being filled: one of each class and owner, on
- * average half of it. A part of the last huge page is lost, too: a heap of one arena must be touched nearly everywhere, and the first arena
- * never has huge pages. */
+ * out, so that a page of blocks up to 4 KiB is touched, except the rest of one that is just being filled, on average half of it. A part of the
+ * last huge page is lost, too: a heap of one arena must be touched nearly everywhere, and the first arena never has huge pages. */
 static bool is_dense(const struct hw_heap *heap)
 {
   size_t bytes = 0;
-  for (size_t i = 0; i < heap->class_count && heap->class_bytes[i] <= HWI_SYSTEM_PAGE_BYTES; i++) {
-    size_t pages = heap->page_counts[i], begun = pages < heap->owner_count ? pages : heap->owner_count;
-    bytes += (pages * 2 - begun) * heap->page_bytes[i] / 2;
-  }
+  for (size_t i = 0; i < heap->class_count && heap->class_bytes[i] <= HWI_SYSTEM_PAGE_BYTES; i++)
+    bytes += (heap->page_counts[i] * (size_t)2 - begun_pages(heap, i)) * heap->page_bytes[i] / 2;
   return bytes >= heap->taken_bytes / 4 * 3 + LOST_BYTES;
+}
+
+/* Of many threads that have little, most memory is just being filled. */
+static bool is_large(const struct hw_heap *heap)
+{
+  size_t begun_bytes = 0;
+  for (size_t i = 0; i < heap->class_count; i++)
+    begun_bytes += begun_pages(heap, i) * heap->page_bytes[i];
+  return heap->mapped_bytes >= HWI_LARGE_HEAP_BYTES + begun_bytes;
 }
 
 /* Where the system gives huge pages by itself, they would mostly be memory that is not used: a heap writes to the beginnings of its
@@ -63,7 +76,7 @@ static bool choose_pages(struct hw_heap *heap, uintptr_t start, size_t bytes, bo
       ask_for_huge_pages(heap, start, bytes);
     return false;
   }
-  if (heap->config.pages == HW_HEAP_PAGES_USUAL && (heap->mapped_bytes >= HWI_LARGE_HEAP_BYTES || is_dense_or_long))
+  if (heap->config.pages == HW_HEAP_PAGES_USUAL && (is_dense_or_long || is_large(heap)))
     return true;
   hwi_os_use_small_pages((void *)start, bytes);
   return false;

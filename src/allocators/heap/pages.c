@@ -33,10 +33,30 @@ static void unlink_from(struct hwi_page **head, struct hwi_page *page, struct hw
     *head = page->next ? page->next : none;
 }
 
+/* Returns whether the thread keeps no free page for this class, but a few for all such classes together. */
+static bool keeps_no_page(const struct hwi_owner *owner, size_t class_index)
+{
+  return owner->heap->thread_pages[class_index] == 0;
+}
+
+/* Returns whether its blocks are taken from its pages one by one, so that these have a count. If each free is checked, blocks are not given
+ * out again at once. */
+static bool counts_each(const struct hwi_owner *owner, size_t class_index)
+{
+  return keeps_no_page(owner, class_index) && !owner->heap->config.check_all_frees;
+}
+
+static size_t touched_bytes(const struct hwi_page *page)
+{
+  return page->carved_count * page->block_bytes;
+}
+
 /* An empty page is used, or leaves the owner's list. */
 static void end_spare(struct hwi_page *page)
 {
-  if (page->is_spare)
+  if (page->is_spare && keeps_no_page(page->owner, page->class_index))
+    page->owner->empty_bytes -= touched_bytes(page);
+  else if (page->is_spare)
     page->owner->spare_counts[page->class_index]--;
   page->is_spare = false;
 }
@@ -154,12 +174,29 @@ static void set_full(struct hwi_page *page)
   page->count = 1;
 }
 
+/* Those of other classes go back, as many as are too much. */
+static void keep_with_others(struct hwi_page *page)
+{
+  enum { MOST_BYTES = 512 << 10 };
+  struct hwi_owner *owner = page->owner;
+  page->is_spare = true;
+  owner->empty_bytes += touched_bytes(page);
+  for (size_t i = 0; i < owner->heap->class_count && owner->empty_bytes > MOST_BYTES; i++) {
+    struct hwi_page *other = owner->pages[owner->next_class];
+    if (other != page && other->is_spare && keeps_no_page(owner, owner->next_class))
+      give_page(other);
+    owner->next_class = (uint8_t)((owner->next_class + 1u) % owner->heap->class_count);
+  }
+}
+
 /* Returns whether the thread keeps an empty page. The first one of its class stays, since the next block of the class would
  * need a new one. */
 static bool keeps(struct hwi_page *page)
 {
   struct hwi_owner *owner = page->owner;
   size_t class_index = page->class_index;
+  if (!page->prev && keeps_no_page(owner, class_index))
+    keep_with_others(page);
   if (!page->prev)
     return true;
   if (owner->spare_counts[class_index] + (size_t)1 >= owner->heap->thread_pages[class_index])
@@ -259,21 +296,22 @@ static void swap_first(struct hwi_page **head)
 }
 
 /* A short list would soon need the next one: memory is touched instead, as long as a page has few free blocks. */
-static bool has_many_free(const struct hwi_page *page)
+static bool has_enough_free(const struct hwi_page *page)
 {
   enum { PART = 8 };
-  return page->free && page->carved_count - page->count >= page->carved_count / PART;
+  return page->free &&
+         (counts_each(page->owner, page->class_index) || page->carved_count - page->count >= page->carved_count / PART);
 }
 
-/* The owner's list is empty: that of the first page with room is used. Memory is touched only if `may_touch`. Pages
+/* The owner's list is empty: that of the first page with room is used, or the page itself. Memory is touched only if `may_touch`. Pages
  * without room leave the list of pages. */
 static bool find_room(struct hwi_owner *owner, unsigned class_index, bool may_touch)
 {
   struct hwi_page *page;
   hwi_owner_use_own_list(owner, class_index);
   while ((page = owner->pages[class_index]) != &hwi_no_page) {
-    if (page->carved_count < page->capacity && !has_many_free(page)) {
-      if (page->next && has_many_free(page->next)) {
+    if (page->carved_count < page->capacity && !has_enough_free(page)) {
+      if (page->next && has_enough_free(page->next)) {
         swap_first(&owner->pages[class_index]);
         continue;
       }
@@ -283,7 +321,8 @@ static bool find_room(struct hwi_owner *owner, unsigned class_index, bool may_to
     }
     end_spare(page);
     if (page->free) {
-      use_list_of(page);
+      if (!counts_each(owner, class_index))
+        use_list_of(page);
       hwi_owner_reset_kept(owner, class_index);
       return true;
     }
@@ -297,9 +336,17 @@ static unsigned class_of(const struct hwi_owner *owner, size_t bytes)
   return owner->class_of[(bytes + HW_HEAP_ALIGN - 1) >> HWI_GRANULE_BITS];
 }
 
+/* From the owner's list, or, if the class counts each block, from the first page. */
 static void *take_first(struct hwi_owner *owner, unsigned class_index)
 {
   struct hwi_free_block **list = owner->lists[class_index], *block = *list;
+  if (!block) {
+    struct hwi_page *page = owner->pages[class_index];
+    end_spare(page);
+    list = &page->free;
+    block = *list;
+    page->count++;
+  }
   *list = block->next;
   block->page = NULL;
   return block;
@@ -308,7 +355,8 @@ static void *take_first(struct hwi_owner *owner, unsigned class_index)
 /* Returns NULL if no page of the owner has anything free that is touched. */
 static void *alloc_touched(struct hwi_owner *owner, unsigned class_index)
 {
-  return *owner->lists[class_index] || find_room(owner, class_index, false) ? take_first(owner, class_index) : NULL;
+  bool has_some = *owner->lists[class_index] || (counts_each(owner, class_index) && owner->pages[class_index]->free);
+  return has_some || find_room(owner, class_index, false) ? take_first(owner, class_index) : NULL;
 }
 
 /* What other threads have freed comes before memory that is not touched yet, and pages of ended threads before new ones. */
