@@ -41,9 +41,13 @@ static inline void *get(size_t bytes)
   return block;
 }
 
+enum { MOST_THREADS = 65 };
+
 static inline void in_threads(int count, void *(*body)(void *))
 {
-  pthread_t threads[65];
+  pthread_t threads[MOST_THREADS];
+  if (count > MOST_THREADS)
+    exit(2);
   for (intptr_t i = 0; i < count; i++)
     pthread_create(&threads[i], NULL, body, (void *)i);
   for (int i = 0; i < count; i++)
