@@ -179,6 +179,9 @@ void hwi_message_stack(void)
   struct stack stack = {own.start, own.end, 0};
   if (&text_end[0] != &text_start[0])
     stack = (struct stack){(uintptr_t)text_start, (uintptr_t)text_end, 0};
+#ifdef HEAPWRIGHT_HEAP_IMPLEMENTATION /* one header: the module is the program's, which cannot be told from this code */
+  stack = (struct stack){0};
+#endif
   hwi_os_each_frame(print_frame, &stack);
 }
 

@@ -312,12 +312,12 @@ static void pages_have_the_size_of_their_class(void **state)
   hw_heap_destroy(heap);
 }
 
-/* Returns how many pages the thread keeps after all blocks of ten pages were freed. */
-static size_t kept_pages(size_t thread_pages)
+/* Returns how many pages the thread keeps after all blocks of ten pages were freed. NULL: by default. */
+static size_t kept_pages(const size_t *thread_pages)
 {
   enum { BYTES = 1024, BLOCKS = 10 * 64 };
-  const struct hw_heap_config config = {.thread_pages = &thread_pages, .thread_pages_count = thread_pages ? 1 : 0};
-  struct hw_heap *heap = heap_with(thread_pages ? &config : NULL);
+  const struct hw_heap_config config = {.thread_pages = thread_pages, .thread_pages_count = thread_pages ? 1 : 0};
+  struct hw_heap *heap = heap_with(&config);
   void *blocks[BLOCKS];
   size_t kept = 0;
   for (int round = 0; round < 3; round++) {
@@ -325,7 +325,7 @@ static size_t kept_pages(size_t thread_pages)
       blocks[i] = hw_heap_alloc(heap, BYTES);
     assert_int_equal(class_stats(heap, BYTES).page_count, 10);
     for (int i = 0; i < BLOCKS; i++)
-      hw_heap_free(heap, blocks[i]);
+      hw_heap_free(heap, blocks[i * 7 % BLOCKS]);
     size_t now = class_stats(heap, BYTES).page_count;
     assert_true(round == 0 || now == kept);
     kept = now;
@@ -340,10 +340,11 @@ static size_t kept_pages(size_t thread_pages)
 static void a_thread_keeps_as_many_free_pages_as_it_may(void **state)
 {
   (void)state;
-  assert_int_equal(kept_pages(0), 1);
-  assert_int_equal(kept_pages(1), 1);
-  assert_int_equal(kept_pages(4), 4);
-  assert_int_equal(kept_pages(1000), 10);
+  assert_int_equal(kept_pages(NULL), 1);
+  assert_int_equal(kept_pages(&(size_t){0}), 1); /* that from which blocks come */
+  assert_int_equal(kept_pages(&(size_t){1}), 1);
+  assert_int_equal(kept_pages(&(size_t){4}), 4);
+  assert_int_equal(kept_pages(&(size_t){1000}), 10);
 }
 
 static size_t all_pages(struct hw_heap *heap, const size_t *sizes, size_t count)
@@ -354,7 +355,7 @@ static size_t all_pages(struct hw_heap *heap, const size_t *sizes, size_t count)
   return pages;
 }
 
-/* All blocks of a page of the class. */
+/* Allocates and frees all blocks of a page. */
 static void use_a_page(struct hw_heap *heap, size_t bytes)
 {
   void *blocks[64];
@@ -369,46 +370,66 @@ static void use_a_page(struct hw_heap *heap, size_t bytes)
   expect_right(heap);
 }
 
-/* Above 4 KiB, a thread keeps free pages by how much memory of them was touched: half a MiB, of all classes together. */
-static void classes_share_what_a_thread_keeps(void **state)
+static const size_t shared_sizes[] = {4608, 5120, 6144, 8192, 9216, 16384, 32768};
+enum { SHARED_SIZES = COUNT(shared_sizes) };
+
+/* Above 4 KiB, a thread keeps free pages by how much of them was used: half a MiB, of all classes together. */
+static void classes_share_a_limit(void **state)
 {
   (void)state;
-  static const size_t sizes[] = {4608, 5120, 6144, 8192, 9216, 16384, 32768};
-  enum { SIZES = COUNT(sizes), USED = 2, ALL_OF_PAGE = 256 << 10, MOST = 512 << 10 };
+  enum { USED = 2, ALL_OF_PAGE = 256 << 10, MOST = 512 << 10 };
   struct hw_heap *heap = heap_with(NULL);
-  for (size_t i = 0; i < SIZES; i++)
-    assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, sizes[i])), HW_HEAP_OK);
-  assert_int_equal(all_pages(heap, sizes, SIZES), SIZES);
-  void *block = hw_heap_alloc(heap, sizes[USED]);
-  for (size_t i = 0; i < SIZES; i++)
-    if (i != USED)
-      use_a_page(heap, sizes[i]);
-  assert_int_equal(class_stats(heap, sizes[USED]).taken_page_count, 1);
-  assert_int_equal(all_pages(heap, sizes, SIZES), 1 + MOST / ALL_OF_PAGE);
-  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
-  hw_heap_collect(heap);
-  assert_int_equal(all_pages(heap, sizes, SIZES), 0);
+  for (int round = 0; round < 3; round++) {
+    for (size_t i = 0; i < SHARED_SIZES; i++)
+      assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, shared_sizes[i])), HW_HEAP_OK);
+    assert_int_equal(all_pages(heap, shared_sizes, SHARED_SIZES), SHARED_SIZES);
+    void *block = hw_heap_alloc(heap, shared_sizes[USED]);
+    for (size_t i = 0; i < SHARED_SIZES; i++)
+      if (i != USED)
+        use_a_page(heap, shared_sizes[i]);
+    assert_int_equal(class_stats(heap, shared_sizes[USED]).page_count, 1);
+    assert_int_equal(all_pages(heap, shared_sizes, SHARED_SIZES), 1 + MOST / ALL_OF_PAGE);
+    assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+    assert_int_equal(class_stats(heap, shared_sizes[USED]).page_count, 1);
+    assert_int_equal(all_pages(heap, shared_sizes, SHARED_SIZES), MOST / ALL_OF_PAGE);
+    hw_heap_collect(heap);
+    assert_int_equal(all_pages(heap, shared_sizes, SHARED_SIZES), 0);
+  }
   hw_heap_destroy(heap);
 }
 
-/* Of one class, only the page from which blocks come is kept. */
-static void any_class_may_keep_no_page(void **state)
+/* The page that became free last stays, also if it is larger than the limit. */
+static void a_large_page_is_kept_alone(void **state)
 {
   (void)state;
-  static const size_t none = 0, bytes = 64;
-  enum { PAGES = 10, BLOCKS = PAGES << 10 };
-  static void *blocks[BLOCKS];
-  const struct hw_heap_config config = {.thread_pages = &none, .thread_pages_count = 1};
+  static const size_t page_bytes = 2 * MIB, bytes = 32768;
+  enum { BLOCKS = 40 };
+  const struct hw_heap_config config = {.page_bytes = &page_bytes, .page_bytes_count = 1};
   struct hw_heap *heap = heap_with(&config);
+  void *blocks[BLOCKS];
   for (int round = 0; round < 3; round++) {
+    assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, shared_sizes[0])), HW_HEAP_OK);
     for (int i = 0; i < BLOCKS; i++)
-      assert_non_null(blocks[i] = hw_heap_alloc(heap, bytes));
-    assert_int_equal(class_stats(heap, bytes).page_count, PAGES);
+      blocks[i] = hw_heap_alloc(heap, bytes);
     for (int i = 0; i < BLOCKS; i++)
-      assert_int_equal(hw_heap_free(heap, blocks[i * 7 % BLOCKS]), HW_HEAP_OK);
+      assert_int_equal(hw_heap_free(heap, blocks[i]), HW_HEAP_OK);
     assert_int_equal(class_stats(heap, bytes).page_count, 1);
-    expect_right(heap);
+    assert_int_equal(all_pages(heap, shared_sizes, SHARED_SIZES), 1);
   }
+  hw_heap_destroy(heap);
+}
+
+/* A block that is counted when it is freed needs no list that lasts for a while. */
+static void a_free_block_comes_before_untouched_memory(void **state)
+{
+  (void)state;
+  enum { BLOCKS = 17 };
+  struct hw_heap *heap = heap_with(NULL);
+  void *blocks[BLOCKS];
+  for (int i = 0; i < BLOCKS; i++)
+    blocks[i] = hw_heap_alloc(heap, 8192);
+  assert_int_equal(hw_heap_free(heap, blocks[3]), HW_HEAP_OK);
+  assert_ptr_equal(hw_heap_alloc(heap, 8192), blocks[3]);
   hw_heap_destroy(heap);
 }
 
@@ -609,8 +630,9 @@ int main(void)
       cmocka_unit_test(figures_of_classes),
       cmocka_unit_test(pages_have_the_size_of_their_class),
       cmocka_unit_test(a_thread_keeps_as_many_free_pages_as_it_may),
-      cmocka_unit_test(classes_share_what_a_thread_keeps),
-      cmocka_unit_test(any_class_may_keep_no_page),
+      cmocka_unit_test(classes_share_a_limit),
+      cmocka_unit_test(a_large_page_is_kept_alone),
+      cmocka_unit_test(a_free_block_comes_before_untouched_memory),
       cmocka_unit_test(arenas_are_taken_together),
       cmocka_unit_test(arenas_grow_as_the_config_says),
       cmocka_unit_test(growth_begins_again_when_no_arena_is_in_use),

@@ -135,18 +135,140 @@ static void a_block_freed_twice_is_found_by_default(void **state)
   hw_heap_destroy(heap);
 }
 
-/* So a second free of it is found for some time, if each free is checked. */
+/* So a second free of it is found for some time, if each free is checked: others that are free are given out before. */
 static void a_checked_block_is_not_given_out_again_at_once(void **state)
 {
   (void)state;
+  static const size_t sizes[] = {64, 8192};
+  enum { BLOCKS = 20, OTHERS = BLOCKS - 1 };
   const struct hw_heap_config config = {.check_all_frees = true};
+  for (size_t i = 0; i < COUNT(sizes); i++) {
+    struct hw_heap *heap = heap_with(&config);
+    void *blocks[BLOCKS];
+    for (int k = 0; k < BLOCKS; k++)
+      blocks[k] = hw_heap_alloc(heap, sizes[i]);
+    for (int k = 0; k < BLOCKS; k++)
+      assert_int_equal(hw_heap_free(heap, blocks[k]), HW_HEAP_OK);
+    void *block = hw_heap_alloc(heap, sizes[i]);
+    assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+    for (int k = 0; k < OTHERS; k++)
+      assert_ptr_not_equal(hw_heap_alloc(heap, sizes[i]), block);
+    assert_int_equal(hw_heap_free(heap, block), HW_HEAP_FREED);
+    expect_right(heap);
+    hw_heap_destroy(heap);
+  }
+}
+
+/* --- each free is checked: also of several threads, and if the program has written to what is free --- */
+
+enum { SAME_BLOCKS = 2000, FREEING_THREADS = 4 };
+
+struct same_blocks {
+  struct hw_heap *heap;
+  pthread_barrier_t begin;
+  void *blocks[SAME_BLOCKS];
+  unsigned freed_count;
+};
+
+static void *free_same_blocks(void *argument)
+{
+  struct same_blocks *same = argument;
+  pthread_barrier_wait(&same->begin);
+  for (int i = 0; i < SAME_BLOCKS; i++) {
+    enum hw_heap_fault fault = hw_heap_free(same->heap, same->blocks[i]);
+    if (fault == HW_HEAP_OK)
+      __atomic_fetch_add(&same->freed_count, 1, __ATOMIC_RELAXED);
+    else if (fault != HW_HEAP_FREED)
+      return same->blocks[i];
+  }
+  return NULL;
+}
+
+/* Of several threads that free the same block, one does. None allocates meanwhile, so that no block is given out again. */
+static void each_block_is_freed_once(struct hw_heap *heap, size_t bytes)
+{
+  static struct same_blocks same;
+  pthread_t threads[FREEING_THREADS];
+  same = (struct same_blocks){.heap = heap};
+  for (int i = 0; i < SAME_BLOCKS; i++)
+    same.blocks[i] = hw_heap_alloc(heap, bytes);
+  assert_int_equal(pthread_barrier_init(&same.begin, NULL, FREEING_THREADS), 0);
+  for (int i = 0; i < FREEING_THREADS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, free_same_blocks, &same), 0);
+  for (int i = 0; i < FREEING_THREADS; i++) {
+    void *wrong;
+    assert_int_equal(pthread_join(threads[i], &wrong), 0);
+    assert_null(wrong);
+  }
+  pthread_barrier_destroy(&same.begin);
+  assert_int_equal(same.freed_count, SAME_BLOCKS);
+  for (int i = 0; i < SAME_BLOCKS; i++)
+    assert_int_equal(hw_heap_usable_bytes(heap, same.blocks[i]), 0);
+}
+
+struct overwritten {
+  struct hw_heap *heap;
+  char *block;
+  size_t bytes;
+};
+
+static void *free_again(void *argument)
+{
+  const struct overwritten *test = argument;
+  return (void *)(uintptr_t)hw_heap_free(test->heap, test->block);
+}
+
+static enum hw_heap_fault free_in_a_thread(struct overwritten *test)
+{
+  pthread_t thread;
+  void *fault;
+  assert_int_equal(pthread_create(&thread, NULL, free_again, test), 0);
+  assert_int_equal(pthread_join(thread, &fault), 0);
+  return (enum hw_heap_fault)(uintptr_t)fault;
+}
+
+/* Freed by this thread or by another one, and then by either. */
+static void an_overwritten_block_is_free(struct hw_heap *heap, size_t bytes)
+{
+  for (int order = 0; order < 4; order++) {
+    struct overwritten test = {heap, hw_heap_alloc(heap, bytes), bytes};
+    void *others[] = {hw_heap_alloc(heap, bytes), hw_heap_alloc(heap, bytes)}; /* its page stays */
+    assert_int_equal(order & 1 ? free_in_a_thread(&test) : hw_heap_free(heap, test.block), HW_HEAP_OK);
+    char link_and_mark[16];
+    memcpy(link_and_mark, test.block, sizeof link_and_mark);
+    memset(test.block, 0, bytes);
+    assert_int_equal(order & 2 ? free_in_a_thread(&test) : hw_heap_free(heap, test.block), HW_HEAP_FREED);
+    assert_int_equal(hw_heap_usable_bytes(heap, test.block), 0);
+    assert_null(hw_heap_realloc(heap, test.block, 2 * bytes));
+    memcpy(test.block, link_and_mark, sizeof link_and_mark);
+    for (size_t i = 0; i < COUNT(others); i++)
+      assert_int_equal(hw_heap_free(heap, others[i]), HW_HEAP_OK);
+  }
+}
+
+/* So is the next block of a page, of which the memory is part, but which was never given out. */
+static void a_block_that_was_never_given_out_is_free(struct hw_heap *heap)
+{
+  char *block = hw_heap_alloc(heap, 1000), *next = block + hw_heap_usable_bytes(heap, block);
+  memset(next, 0, 16);
+  assert_int_equal(hw_heap_free(heap, next), HW_HEAP_FREED);
+}
+
+static void each_free_is_checked(void **state)
+{
+  (void)state;
+  static const size_t sizes[] = {16, 100, 4096, 8192, 32768};
+  const struct hw_heap_config config = {.check_all_frees = true};
+  for (size_t i = 0; i < COUNT(sizes); i++) {
+    struct hw_heap *heap = heap_with(&config);
+    an_overwritten_block_is_free(heap, sizes[i]);
+    expect_right(heap);
+    each_block_is_freed_once(heap, sizes[i]);
+    expect_right(heap);
+    hw_heap_destroy(heap);
+  }
   struct hw_heap *heap = heap_with(&config);
-  void *block = hw_heap_alloc(heap, 64);
-  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
-  for (int i = 0; i < 20; i++)
-    assert_ptr_not_equal(hw_heap_alloc(heap, 64), block);
-  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_FREED);
-  expect_right(heap);
+  a_block_that_was_never_given_out_is_free(heap);
   hw_heap_destroy(heap);
 }
 
@@ -610,6 +732,7 @@ int main(void)
       cmocka_unit_test(what_was_never_given_out_is_no_block),
       cmocka_unit_test(a_block_freed_twice_is_found_by_default),
       cmocka_unit_test(a_checked_block_is_not_given_out_again_at_once),
+      cmocka_unit_test(each_free_is_checked),
       cmocka_unit_test(a_free_block_is_not_resized),
       cmocka_unit_test(the_check_finds_a_write_to_a_free_block),
       cmocka_unit_test(the_check_finds_that_blocks_are_missing),

@@ -98,6 +98,18 @@ def test_the_heap_in_a_static_program(header, name, flags):
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "done\n", "")
 
 
+def test_the_stack_of_a_fault_has_the_program(header):
+    """The heap's code is in the program's module: the frames of both used to be left out."""
+    heap, program = header / "heap.c", header / "twice.c"
+    heap.write_text('#define HEAPWRIGHT_HEAP_IMPLEMENTATION\n#define HEAPWRIGHT_HEAP_MALLOC\n#include "heapwright-heap.h"\n')
+    program.write_text('#include <stdlib.h>\n__attribute__((noinline)) void twice(void *block) { free(block); free(block); __asm__(""); }\n'
+                       "int main(void) { twice(malloc(100)); return 0; }\n")
+    subprocess.run(["gcc", *WARNINGS, "-Wno-use-after-free", "-O2", "-fno-builtin", "-fexceptions", "-rdynamic", "-D_GNU_SOURCE", "-I", header, heap,
+                    program, "-o", header / "twice", "-pthread", "-ldl"], check=True, timeout=120)
+    said = subprocess.run([header / "twice"], capture_output=True, text=True, timeout=60, check=True).stderr
+    assert "the block is free already" in said and " twice+" in said and " main+" in said
+
+
 @pytest.mark.parametrize("name", ["gcc", "clang"])
 def test_the_heap_after_other_headers(header, name):
     """Without _GNU_SOURCE, headers of libc have left out what the heap needs: one error says what to do."""

@@ -321,6 +321,8 @@ def test_a_config_file(with_config):
     ("class_bytes " + "16 " * 65, "heap.conf:1: class_bytes must be a list"),
     ("class_bytes 99999999999999999999", "heap.conf:1: class_bytes must be a list"),
     ("#\nclass_bytes 16 100 32768", "heap.conf:2: class_bytes: number 2 must be a multiple of 16"),
+    ("returns at-once extra", "heap.conf:1: returns must be one value"),
+    ("arena_bytes 8M 4M", "heap.conf:1: arena_bytes must be one value"),
     ("class_bytes 16 32", "heap.conf:1: class_bytes: number 2 must be 32768 in the last class"),
     ("class_bytes 32768 16", "heap.conf:1: class_bytes: number"),
     ("class_bytes 112 3072 32768\nclass_bytes 128 32768", "heap.conf:2: class_bytes was set in an earlier line"),
@@ -328,7 +330,7 @@ def test_a_config_file(with_config):
     (b"\x1b[2J evil\n", "heap.conf:1: this is not text"),
     (None, "heap.conf cannot be read (No such file or directory)"),
     ("threads single", "heap.conf:1: threads must be caching or central"),
-], ids=range(13))
+], ids=range(15))
 def test_a_wrong_config_file(with_config, text, said):
     """The default is used."""
     found, stderr = with_config(text)

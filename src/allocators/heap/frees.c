@@ -71,28 +71,31 @@ static bool is_in_a_list(struct hw_heap *heap, size_t class_index, const struct 
   return is_found;
 }
 
-/* The mark alone is no proof: the program may have moved a word there that it never wrote. If every free is checked, the
- * lists are searched also without the mark, which the program may have overwritten; but not those of another thread,
- * whose blocks may contain any address by now. No thread keeps blocks of others then. */
-static __attribute__((no_sanitize("thread"))) bool is_free(const struct hwi_owner *owner, const struct hwi_page *page,
+/* The mark alone is no proof: the program may have moved a word there that it never wrote. */
+static __attribute__((no_sanitize("thread"))) bool is_free(const struct hwi_page *page,
                                                            const struct hwi_free_block *block)
 {
   const struct hwi_owner *its = __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE);
-  bool checks_all = its && its->heap->config.check_all_frees;
-  if (!its || (block->page != page && !(its == owner && checks_all)))
+  if (!its || block->page != page)
     return false;
   return is_on(page, __atomic_load_n(&page->free, __ATOMIC_RELAXED), block) ||
          is_on(page, hwi_page_remote(page), block) ||
          is_on(page, __atomic_load_n(&its->own_lists[page->class_index], __ATOMIC_RELAXED), block) ||
-         (!checks_all && !its->heap->sole && is_in_a_list(its->heap, page->class_index, block));
+         (!its->heap->sole && is_in_a_list(its->heap, page->class_index, block));
 }
 
-size_t hwi_heap_block_bytes(struct hw_heap *heap, const struct hwi_owner *owner, const void *block,
-                            enum hw_heap_fault *fault)
+/* Returns whether the block of a small page is given out. */
+static bool is_given(const struct hwi_page *page, const void *block)
+{
+  return page->heap->config.check_all_frees ? hwi_given_has(page, block)
+                                            : !is_free(page, (const struct hwi_free_block *)block);
+}
+
+size_t hwi_heap_block_bytes(struct hw_heap *heap, const void *block, enum hw_heap_fault *fault)
 {
   enum hwi_lock_result result = hwi_heap_enter_central(heap); /* the lists that are searched are those of all threads */
   const struct hwi_page *page = hwi_heap_page_of(heap, block, fault);
-  if (page && page->kind == HWI_PAGE_SMALL && is_free(owner, page, (const struct hwi_free_block *)block)) {
+  if (page && page->kind == HWI_PAGE_SMALL && !is_given(page, block)) {
     *fault = HW_HEAP_FREED;
     page = NULL;
   }
@@ -139,7 +142,7 @@ int hwi_owner_free(struct hw_heap *heap, struct hwi_owner *owner, void *address)
   if (page->kind != HWI_PAGE_SMALL)
     return free_alone(heap, page);
   struct hwi_free_block *block = (struct hwi_free_block *)address;
-  if (is_free(owner, page, block))
+  if (heap->config.check_all_frees ? !hwi_given_remove(page, block) : is_free(page, block))
     return HW_HEAP_FREED;
   if (owner && (__atomic_load_n(&page->owner, __ATOMIC_ACQUIRE) == owner || hwi_owner_adopt(owner, page)))
     hwi_page_push(page, block);

@@ -221,11 +221,6 @@ struct hwi_owner *hwi_heap_existing_owner(const struct hw_heap *heap)
   return used ? used->owner : heap->sole;
 }
 
-static struct hwi_owner *current_owner(const struct hw_heap *heap)
-{
-  return last.generation == heap->generation ? last.owner : hwi_heap_existing_owner(heap);
-}
-
 static struct hwi_owner *find_owner(struct hw_heap *heap)
 {
   if (hwi_heap_is_central(heap))
@@ -501,8 +496,8 @@ size_t hw_heap_usable_bytes(struct hw_heap *heap, void *block)
   enum hw_heap_fault fault;
   if (!block)
     return 0;
-  size_t bytes = heap->uses_libc ? hwi_libc_block_bytes(heap, block, &fault)
-                                 : hwi_heap_block_bytes(heap, current_owner(heap), block, &fault);
+  size_t bytes =
+      heap->uses_libc ? hwi_libc_block_bytes(heap, block, &fault) : hwi_heap_block_bytes(heap, block, &fault);
   report(heap, fault, block);
   return bytes;
 }

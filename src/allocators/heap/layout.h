@@ -14,15 +14,15 @@
  * until then other threads take single pages of it. Orphans are in a list of the heap: an owner is pushed on its beginning
  * without the lock before it becomes one, and is taken out with the lock.
  *
- * Free blocks. An owner has a list of free blocks for each class, of which an allocation takes the first. Usually it is the list of the
+ * Free blocks. An owner has a list of free blocks for each class, of which an allocation takes the first. Mostly it is the list of the
  * class's first page: a free of an own block pushes it on the list of its page, so that what the thread has freed last is the next
  * one that is given out. It is in the processor's cache then, and blocks that live for a moment leave no holes between those that
  * stay. Nobody counts the first page's blocks meanwhile.
  * If the thread keeps blocks of other owners' pages (kept.c), the list is one of the owner's own: first those, then what the list
  * of the first page had. When it is empty, the list of the first page is used again.
  * All blocks of an owner's list count as used in their pages.
- * Of a class for which the thread keeps no free page, blocks come one by one from the first page, so that it has a count, and can go
- * back as soon as it is empty.
+ * Classes with larger blocks share one limit for their free pages (thread_pages is 0). Of such a class, only kept blocks are in the
+ * owner's list; others come one by one from the first page, so that it has a count, and can go back as soon as it is empty.
  *
  * Full pages. A page without a free block is full: it is in the owner's list of these, and its count is 1, so that the
  * fast path of free calls the slow one, as for a page that becomes empty. The second word of each free block is the
@@ -75,7 +75,8 @@ enum {
   HWI_SHORT_CLASSES = HWI_LINE_BYTES / HW_HEAP_ALIGN - 1, /* of blocks shorter than a line, at most */
   HWI_SYSTEM_PAGE_BYTES = 4096,
   HWI_HUGE_PAGE_BYTES = 2 << 20,
-  HWI_LARGE_HEAP_BYTES = 256 << 20, /* from here on, free memory goes back sooner, and huge pages are not refused */
+  HWI_LARGE_HEAP_BYTES =
+      256 << 20, /* from here on, free memory goes back sooner; huge pages are not refused if so much is used */
 };
 
 #define HWI_UNIT_BYTES ((size_t)1 << HWI_UNIT_BITS)
@@ -124,7 +125,7 @@ struct hwi_page {
   uint32_t count; /* blocks given out or in the owner's list; 1 if is_full; not counted while its list is the owner's */
   bool is_full;
   union {
-    bool is_spare; /* of a class: empty, and kept by the owner; not the first of its class, unless that keeps none */
+    bool is_spare; /* of a class: empty, and kept by the owner; the first of its class only if classes share a limit */
     bool has_room; /* of a span: longer than was asked, so that it can grow */
   };
   bool is_clean;  /* never written since the system gave the memory */
@@ -151,9 +152,10 @@ struct hwi_exchange {
 
 /* lists[i] is &pages[i]->free, and own_lists[i] is NULL; or it is &own_lists[i], and the page has a count. */
 struct hwi_owner {
-  struct hwi_free_block **lists[HW_HEAP_MOST_CLASSES];    /* of free blocks of each class */
-  struct hwi_page *pages[HW_HEAP_MOST_CLASSES];           /* the first with room of each class, or &hwi_no_page */
-  uint8_t class_of[HWI_GRANULES + 1];                     /* by size in granules; a copy of the heap's */
+  struct hwi_free_block **lists[HW_HEAP_MOST_CLASSES + 1]; /* of free blocks of each class; the last one is empty */
+  struct hwi_page *pages[HW_HEAP_MOST_CLASSES];            /* the first with room of each class, or &hwi_no_page */
+  /* By size in granules: a copy of the heap's. If each free is checked, the last list, so that no fast path finds a block. */
+  uint8_t class_of[HWI_GRANULES + 1];
   struct hwi_free_block *own_lists[HW_HEAP_MOST_CLASSES]; /* kept blocks, then blocks of the first page */
   struct hwi_page *full;                                  /* pages without room, or NULL */
   struct hw_heap *heap;
@@ -163,9 +165,9 @@ struct hwi_owner {
   const void *key;                             /* identifies the live thread; NULL: none */
   uintptr_t thread;                            /* what its pages have as `thread` */
   size_t page_count;
-  uint16_t spare_counts[HW_HEAP_MOST_CLASSES]; /* pages that are spare */
-  uint8_t next_class;                     /* whose free page goes back next, of those that keep none of their own, */
-  size_t empty_bytes;                     /* and how much is touched of these pages */
+  uint16_t spare_counts[HW_HEAP_MOST_CLASSES]; /* pages that are spare, without those of the classes of shared_bytes */
+  size_t shared_bytes;                    /* touched bytes of spare pages of classes that share one limit for them */
+  uint8_t next_shared;                    /* the class of these whose spare page goes back next */
   int8_t most_kept[HW_HEAP_MOST_CLASSES]; /* how many blocks of others are kept, at most the heap's number, */
   int8_t kept_left[HW_HEAP_MOST_CLASSES]; /* and how many more may be added until they are counted (kept.c) */
   struct hwi_exchange exchanges[HWI_SHORT_CLASSES];
@@ -698,12 +700,25 @@ struct hw_heap *hwi_heap_at(const void *address);
 /* Returns NULL for an address at which no block of the heap begins, with the fault. */
 struct hwi_page *hwi_heap_page_of(const struct hw_heap *heap, const void *address, enum hw_heap_fault *fault);
 
-/* Returns 0 for an address that is not an allocated block, with the fault. `owner` as above. */
-size_t hwi_heap_block_bytes(struct hw_heap *heap, const struct hwi_owner *owner, const void *block,
-                            enum hw_heap_fault *fault);
+/* Returns 0 for an address that is not an allocated block, with the fault. */
+size_t hwi_heap_block_bytes(struct hw_heap *heap, const void *block, enum hw_heap_fault *fault);
 
 /* Returns whether a link of a page's list may be followed: it is the address of a block of the page. */
 bool hwi_page_has_block(const struct hwi_page *page, const void *block);
+
+/* --- given.c: for a page and one of its blocks; but for the first function, only if each free is checked --- */
+
+/* Returns how many blocks have room in a page of the heap. */
+uint32_t hwi_page_capacity(const struct hw_heap *heap, size_t page_bytes, size_t block_bytes);
+
+/* No block of a new page is given out. */
+void hwi_given_begin(const struct hwi_page *page);
+
+void hwi_given_add(const struct hwi_page *page, const void *block);
+
+/* Returns whether the block was given out until now. */
+bool hwi_given_remove(const struct hwi_page *page, const void *block);
+bool hwi_given_has(const struct hwi_page *page, const void *block);
 
 /* --- walk.c: with the lock --- */
 

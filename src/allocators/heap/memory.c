@@ -57,7 +57,7 @@ static bool is_dense(const struct hw_heap *heap)
   return bytes >= heap->taken_bytes / 4 * 3 + LOST_BYTES;
 }
 
-/* Of many threads that have little, most memory is just being filled. */
+/* Returns whether the heap is large without pages that are perhaps just being filled: those of many threads may be hardly used. */
 static bool is_large(const struct hw_heap *heap)
 {
   size_t begun_bytes = 0;

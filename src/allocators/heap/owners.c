@@ -290,12 +290,15 @@ static void take_over(struct hwi_owner *owner, const void *key, uintptr_t thread
   __atomic_store_n(&owner->state, (uint32_t)HWI_OWNER_LIVE, __ATOMIC_SEQ_CST);
 }
 
+static struct hwi_free_block *no_list;
+
 void hwi_owner_clear(struct hwi_owner *owner)
 {
   for (size_t i = 0; i < HW_HEAP_MOST_CLASSES; i++) {
     owner->lists[i] = &owner->own_lists[i];
     owner->pages[i] = &hwi_no_page;
   }
+  owner->lists[HW_HEAP_MOST_CLASSES] = &no_list;
 }
 
 static struct hwi_owner *make_owner(struct hw_heap *heap, const void *key, uintptr_t thread)
@@ -307,7 +310,10 @@ static struct hwi_owner *make_owner(struct hw_heap *heap, const void *key, uintp
   if (result == HWI_LOCK_CLOSED)
     return NULL;
   hwi_owner_clear(owner);
-  memcpy(owner->class_of, heap->class_of, sizeof owner->class_of);
+  if (heap->config.check_all_frees)
+    memset(owner->class_of, HW_HEAP_MOST_CLASSES, sizeof owner->class_of);
+  else
+    memcpy(owner->class_of, heap->class_of, sizeof owner->class_of);
   owner->heap = heap;
   for (size_t i = 0; i < heap->class_count; i++)
     hwi_owner_reset_kept(owner, i);

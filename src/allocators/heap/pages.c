@@ -33,19 +33,20 @@ static void unlink_from(struct hwi_page **head, struct hwi_page *page, struct hw
     *head = page->next ? page->next : none;
 }
 
-/* Returns whether the thread keeps no free page for this class, but a few for all such classes together. */
-static bool keeps_no_page(const struct hwi_owner *owner, size_t class_index)
+/* Returns whether one limit is for the free pages of this class and of others. */
+static bool shares_spares(const struct hwi_owner *owner, size_t class_index)
 {
   return owner->heap->thread_pages[class_index] == 0;
 }
 
-/* Returns whether its blocks are taken from its pages one by one, so that these have a count. If each free is checked, blocks are not given
- * out again at once. */
+/* Returns whether blocks are taken from the first page one by one, so that it has a count. If each free is checked, blocks are not
+ * given out again at once. */
 static bool counts_each(const struct hwi_owner *owner, size_t class_index)
 {
-  return keeps_no_page(owner, class_index) && !owner->heap->config.check_all_frees;
+  return shares_spares(owner, class_index) && !owner->heap->config.check_all_frees;
 }
 
+/* Since the page was taken; the rest may be in memory, too. */
 static size_t touched_bytes(const struct hwi_page *page)
 {
   return page->carved_count * page->block_bytes;
@@ -54,8 +55,8 @@ static size_t touched_bytes(const struct hwi_page *page)
 /* An empty page is used, or leaves the owner's list. */
 static void end_spare(struct hwi_page *page)
 {
-  if (page->is_spare && keeps_no_page(page->owner, page->class_index))
-    page->owner->empty_bytes -= touched_bytes(page);
+  if (page->is_spare && shares_spares(page->owner, page->class_index))
+    page->owner->shared_bytes -= touched_bytes(page);
   else if (page->is_spare)
     page->owner->spare_counts[page->class_index]--;
   page->is_spare = false;
@@ -99,17 +100,18 @@ bool hwi_page_has_room(const struct hwi_page *page)
   return page->free || page->carved_count < page->capacity;
 }
 
-/* While a fork has closed the lock, the page stays. */
-static void give_page(struct hwi_page *page)
+/* Returns false, and the page stays, while a fork has closed the lock. */
+static bool give_page(struct hwi_page *page)
 {
   struct hw_heap *heap = page->owner->heap;
   enum hwi_lock_result result = hwi_heap_enter(heap);
   if (result == HWI_LOCK_CLOSED)
-    return;
+    return false;
   unlist_page(page);
   count_page(page->owner, -1);
   hwi_arena_give(page);
   hwi_heap_leave(heap, result);
+  return true;
 }
 
 /* --- the owner's list --- */
@@ -174,18 +176,18 @@ static void set_full(struct hwi_page *page)
   page->count = 1;
 }
 
-/* Those of other classes go back, as many as are too much. */
+/* Gives back free pages of other classes until at most MOST_BYTES are kept, or this page alone. */
 static void keep_with_others(struct hwi_page *page)
 {
   enum { MOST_BYTES = 512 << 10 };
   struct hwi_owner *owner = page->owner;
   page->is_spare = true;
-  owner->empty_bytes += touched_bytes(page);
-  for (size_t i = 0; i < owner->heap->class_count && owner->empty_bytes > MOST_BYTES; i++) {
-    struct hwi_page *other = owner->pages[owner->next_class];
-    if (other != page && other->is_spare && keeps_no_page(owner, owner->next_class))
-      give_page(other);
-    owner->next_class = (uint8_t)((owner->next_class + 1u) % owner->heap->class_count);
+  owner->shared_bytes += touched_bytes(page);
+  for (size_t i = 0; i < owner->heap->class_count && owner->shared_bytes > MOST_BYTES; i++) {
+    struct hwi_page *other = owner->pages[owner->next_shared];
+    if (other != page && other->is_spare && shares_spares(owner, owner->next_shared) && !give_page(other))
+      return;
+    owner->next_shared = (uint8_t)((owner->next_shared + 1u) % owner->heap->class_count);
   }
 }
 
@@ -195,7 +197,7 @@ static bool keeps(struct hwi_page *page)
 {
   struct hwi_owner *owner = page->owner;
   size_t class_index = page->class_index;
-  if (!page->prev && keeps_no_page(owner, class_index))
+  if (!page->prev && shares_spares(owner, class_index))
     keep_with_others(page);
   if (!page->prev)
     return true;
@@ -269,11 +271,13 @@ static bool add_page(struct hwi_owner *owner, unsigned class_index)
   page->free = NULL;
   page->remote = 0;
   page->count = page->carved_count = 0;
-  page->capacity = (uint32_t)(page->slice_count * HWI_SLICE_BYTES / block_bytes);
+  page->capacity = hwi_page_capacity(owner->heap, page->slice_count * HWI_SLICE_BYTES, block_bytes);
   page->reciprocal = (uint32_t)((((uint64_t)1 << HWI_RECIPROCAL_BITS) + granules - 1) / granules);
   page->block_bytes = block_bytes;
   page->class_index = (uint8_t)class_index;
   page->is_full = page->is_spare = false;
+  if (owner->heap->config.check_all_frees)
+    hwi_given_begin(page);
   hwi_page_set_kind(page, HWI_PAGE_SMALL);
   count_page(owner, 1);
   __atomic_store_n(&page->owner, owner, __ATOMIC_RELEASE);
@@ -333,7 +337,7 @@ static bool find_room(struct hwi_owner *owner, unsigned class_index, bool may_to
 
 static unsigned class_of(const struct hwi_owner *owner, size_t bytes)
 {
-  return owner->class_of[(bytes + HW_HEAP_ALIGN - 1) >> HWI_GRANULE_BITS];
+  return owner->heap->class_of[(bytes + HW_HEAP_ALIGN - 1) >> HWI_GRANULE_BITS];
 }
 
 /* From the owner's list, or, if the class counts each block, from the first page. */
@@ -343,12 +347,16 @@ static void *take_first(struct hwi_owner *owner, unsigned class_index)
   if (!block) {
     struct hwi_page *page = owner->pages[class_index];
     end_spare(page);
+    if (owner->kept_left[class_index] < owner->most_kept[class_index])
+      hwi_owner_reset_kept(owner, class_index);
     list = &page->free;
     block = *list;
     page->count++;
   }
   *list = block->next;
   block->page = NULL;
+  if (owner->heap->config.check_all_frees)
+    hwi_given_add(hwi_page_of(block), block);
   return block;
 }
 

@@ -216,7 +216,8 @@ static bool is_page_right(void *context, const struct hwi_page *page)
     return page->kind == HWI_PAGE_LARGE && page->block_bytes != 0;
   return (!page->owner || page->owner->heap == heap) && page->class_index < heap->class_count &&
          page->block_bytes == heap->class_bytes[page->class_index] && page->carved_count <= page->capacity &&
-         page->capacity == page->slice_count * HWI_SLICE_BYTES / page->block_bytes && find_free(&set, page);
+         page->capacity == hwi_page_capacity(heap, page->slice_count * HWI_SLICE_BYTES, page->block_bytes) &&
+         find_free(&set, page);
 }
 
 enum hw_heap_fault hw_heap_check(struct hw_heap *heap, void **where)

@@ -71,6 +71,8 @@ static void read_field(struct reading *reading, const char *name, const char *va
     report(reading, name, "has no value");
   else if (reading->lines->of[field - hwi_heap_fields])
     report(reading, name, "was set in an earlier line");
+  else if (field->kind != HWI_FIELD_LIST && strpbrk(value, blanks))
+    report(reading, name, "must be one value");
   else if (!hwi_heap_field_read(reading->settings, field, value))
     report(reading, name, hwi_heap_field_text_rule(field));
   else

@@ -139,20 +139,22 @@ static void *alloc(size_t bytes, size_t align, bool is_zeroed)
   }
 }
 
+/* From the pages of the thread, without the lock. */
+static void *alloc_own(size_t bytes, size_t align)
+{
+  return align <= HW_HEAP_ALIGN && bytes < quick_limit && mine != &no_owner ? hwi_owner_alloc_own(mine, bytes) : NULL;
+}
+
 static void *heap_alloc(size_t bytes, size_t align)
 {
-  if (align <= HW_HEAP_ALIGN && bytes < quick_limit && mine != &no_owner) {
-    void *block = hwi_owner_alloc_own(mine, bytes); /* takes no lock */
-    if (LIKELY(block))
-      return block;
-  }
-  return alloc(bytes, align, false);
+  void *block = alloc_own(bytes, align);
+  return LIKELY(block) ? block : alloc(bytes, align, false);
 }
 
 static void *heap_alloc_zeroed(size_t bytes, size_t align)
 {
   void *block = align <= HW_HEAP_ALIGN && bytes < quick_limit ? hwi_owner_try_alloc(mine, bytes) : NULL;
-  if (LIKELY(block))
+  if (LIKELY(block) || (block = alloc_own(bytes, align)))
     return memset(block, 0, bytes);
   block = alloc(bytes, align, true);
   return block && passes_on ? memset(block, 0, bytes) : block;
@@ -252,7 +254,7 @@ static size_t bytes_of(void *block, enum hw_heap_fault *fault)
 {
   struct hw_heap *its = heap_at(block);
   hwi_is_in_malloc = true;
-  size_t bytes = hwi_heap_block_bytes(its, own_in(its), block, fault);
+  size_t bytes = hwi_heap_block_bytes(its, block, fault);
   hwi_is_in_malloc = false;
   if (*fault != HW_HEAP_FOREIGN || !hwi_fork_heap_owns(block))
     return bytes;

@@ -128,10 +128,12 @@ static void put_other(void *of_process, struct hw_heap *heap)
     put_table(heap);
 }
 
-/* Blocks of a program that defines malloc itself are elsewhere, too. */
 static bool was_used(const struct hw_heap *heap)
 {
-  return heap->uses_libc || heap->peak_mapped_bytes > sizeof *heap;
+  for (size_t i = 0; i <= HW_HEAP_MOST_CLASSES; i++)
+    if (heap->taken_page_counts[i])
+      return true;
+  return heap->uses_libc;
 }
 
 void hwi_statistics_end(struct hw_heap *heap)
@@ -139,12 +141,11 @@ void hwi_statistics_end(struct hw_heap *heap)
   struct hwi_message line;
   if (!is_on || hwi_heaps_has_lock()) /* a signal handler that ends the process has interrupted a call */
     return;
-  if (was_used(heap)) {
-    begin_line(&line, " ends; what is used was not freed. Invalid frees: ");
-    hwi_message_number(&line, __atomic_load_n(&fault_count, __ATOMIC_RELAXED));
-  } else {
-    begin_line(&line, " ends; nothing was allocated on the heap: its malloc is perhaps another one");
-  }
+  begin_line(&line,
+             was_used(heap)
+                 ? " ends; what is used was not freed. Invalid frees: "
+                 : " ends; nothing was allocated on the heap: perhaps the program has another malloc. Invalid frees: ");
+  hwi_message_number(&line, __atomic_load_n(&fault_count, __ATOMIC_RELAXED));
   write_line(&line);
   if (was_used(heap))
     put_table(heap);
