@@ -105,9 +105,9 @@ enum hw_heap_returns {
 /* The pages of the system that blocks are in. With TRANSPARENT and HUGE, the length of a block above 2 MiB is a
  * multiple of 2 MiB, also of what `touch` makes present and `lock_memory` locks. */
 enum hw_heap_pages {
-  /* Where the system gives huge pages by itself, the heap gets them if it has 256 MiB, or if it has 4 MiB and at least
-   * three quarters of what is used of its arenas are pages of blocks of at most 4 KiB; a block of at least 8 MiB gets
-   * them always. */
+  /* Where the system gives huge pages by itself, the heap gets them if it has 256 MiB besides a page of each class and
+   * thread, or if it has 4 MiB and at least three quarters of what is used of its arenas are pages of blocks of at most
+   * 4 KiB; a block of at least 8 MiB gets them always. */
   HW_HEAP_PAGES_USUAL = 0,
   HW_HEAP_PAGES_SMALL,       /* no huge ones, also where the system gives them by itself */
   HW_HEAP_PAGES_TRANSPARENT, /* the system is asked for transparent huge pages (MADV_HUGEPAGE) */
