@@ -35,15 +35,13 @@ static size_t allocate_mixed(void **blocks)
 }
 
 /* Of all that a heap has, little is used: for example, a timer of a server. */
-static void do_little_for_a_second(void)
+static void do_little_for_a_second(void **blocks, int count, uint32_t seed)
 {
-  enum { ROUNDS = 100, BLOCKS = 2000 };
-  static void *blocks[BLOCKS];
-  uint32_t seed = 3;
+  enum { ROUNDS = 100 };
   for (int round = 0; round < ROUNDS; round++) {
-    for (int i = 0; i < BLOCKS; i++)
+    for (int i = 0; i < count; i++)
       blocks[i] = get(16 + any(&seed) % 200);
-    for (int i = 0; i < BLOCKS; i++)
+    for (int i = 0; i < count; i++)
       free(blocks[i]);
     nanosleep(&(struct timespec){.tv_nsec = NS_PER_S / ROUNDS}, NULL);
   }
@@ -51,6 +49,8 @@ static void do_little_for_a_second(void)
 
 static void down(void)
 {
+  enum { FEW = 2000 };
+  static void *few[FEW];
   size_t list_bytes = given_bytes / 2; /* more than there are pointers */
   void **blocks = map(list_bytes);
   free(get(1));
@@ -65,7 +65,7 @@ static void down(void)
   print_rss();
   sleep(1);
   print_rss();
-  do_little_for_a_second();
+  do_little_for_a_second(few, FEW, 3);
   print_rss();
 }
 
@@ -75,7 +75,7 @@ static pthread_barrier_t step;
 
 static void *work_and_idle(void *argument)
 {
-  enum { BLOCKS = 200, REPLACED = 20000, FEW = 100, ROUNDS = 100 };
+  enum { BLOCKS = 200, REPLACED = 20000, FEW = 100 };
   void *blocks[BLOCKS] = {NULL};
   uint32_t seed = 1 + (uint32_t)(uintptr_t)argument;
   for (int i = 0; i < REPLACED; i++) {
@@ -87,13 +87,7 @@ static void *work_and_idle(void *argument)
     free(blocks[i]);
   pthread_barrier_wait(&step);
   pthread_barrier_wait(&step);
-  for (int round = 0; round < ROUNDS; round++) {
-    for (int i = 0; i < FEW; i++)
-      blocks[i] = get(16 + any(&seed) % 200);
-    for (int i = 0; i < FEW; i++)
-      free(blocks[i]);
-    nanosleep(&(struct timespec){.tv_nsec = NS_PER_S / ROUNDS}, NULL);
-  }
+  do_little_for_a_second(blocks, FEW, seed);
   pthread_barrier_wait(&step);
   pthread_barrier_wait(&step);
   return NULL;

@@ -179,7 +179,7 @@ void hwi_message_stack(void)
   struct stack stack = {own.start, own.end, 0};
   if (&text_end[0] != &text_start[0])
     stack = (struct stack){(uintptr_t)text_start, (uintptr_t)text_end, 0};
-#ifdef HEAPWRIGHT_HEAP_IMPLEMENTATION /* one header: the module is the program's, which cannot be told from this code */
+#ifdef HEAPWRIGHT_HEAP_IMPLEMENTATION /* with the single header, the module also has the program's code: all frames are shown */
   stack = (struct stack){0};
 #endif
   hwi_os_each_frame(print_frame, &stack);

@@ -20,4 +20,14 @@
 #include "link_register.h"
 #endif
 
+/* Asks for the line of the cache at this address, to write to it. */
+static inline void hwi_arch_prefetch_to_write(const void *address)
+{
+#ifdef __x86_64__ /* the compiler would ask for it to read only; a CPU without this instruction does nothing */
+  __asm__ volatile("prefetchw %0" : : "m"(*(const char *)address));
+#else
+  __builtin_prefetch(address, 1);
+#endif
+}
+
 #endif

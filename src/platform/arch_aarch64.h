@@ -171,12 +171,6 @@ static inline void hwi_arch_pause(void)
   __asm__ volatile("yield");
 }
 
-/* Asks for the line of the cache at this address, to write to it. */
-static inline void hwi_arch_prefetch_to_write(const void *address)
-{
-  __builtin_prefetch(address, 1);
-}
-
 /* Makes a child that shares this address space, and runs function(argument) there on the stack that ends at `stack_end`,
  * a multiple of 16. The function must not return. Returns as a system call. */
 static inline long hwi_arch_clone(long number, long flags, void *stack_end, void (*function)(void *), void *argument)

@@ -175,12 +175,6 @@ static inline void hwi_arch_pause(void)
   __asm__ volatile("yield");
 }
 
-/* Asks for the line of the cache at this address, to write to it. */
-static inline void hwi_arch_prefetch_to_write(const void *address)
-{
-  __builtin_prefetch(address, 1);
-}
-
 /* --- system calls --- */
 
 /* Makes a system call of Linux. Returns its result, or a negative errno value. errno is not changed. The number must be in r7, which

@@ -183,12 +183,6 @@ static inline void hwi_arch_pause(void)
   _mm_pause();
 }
 
-/* Asks for the line of the cache at this address, to write to it. */
-static inline void hwi_arch_prefetch_to_write(const void *address)
-{
-  __asm__ volatile("prefetchw %0" : : "m"(*(const char *)address)); /* a CPU without it does nothing */
-}
-
 /* Stops the thread at this place: it gets SIGTRAP, and may continue. */
 static inline void hwi_arch_trap(void)
 {

@@ -64,14 +64,19 @@ static enum hw_heap_returns returns_of(const struct hw_heap_config *config)
   return hwi_config_makes_present(config) ? HW_HEAP_RETURNS_ON_COLLECT : HW_HEAP_RETURNS_LATER;
 }
 
+/* Returns the element of a list for a class. */
+static size_t of_class(const size_t *list, size_t count, size_t class_index, size_t by_default)
+{
+  return list ? list[count == 1 ? 0 : class_index] : by_default;
+}
+
 static void complete_pages(struct hw_heap_config *config, size_t *page_bytes, size_t *thread_pages)
 {
   for (size_t i = 0; i < config->class_count; i++) {
     size_t slices = hwi_class_slices(config->class_bytes[i]);
-    page_bytes[i] =
-        !config->page_bytes ? slices * HWI_SLICE_BYTES : config->page_bytes[config->page_bytes_count == 1 ? 0 : i];
-    thread_pages[i] = !config->thread_pages ? (config->class_bytes[i] > HWI_SYSTEM_PAGE_BYTES ? 0 : 1)
-                                            : config->thread_pages[config->thread_pages_count == 1 ? 0 : i];
+    bool is_short = config->class_bytes[i] <= HWI_SYSTEM_PAGE_BYTES;
+    page_bytes[i] = of_class(config->page_bytes, config->page_bytes_count, i, slices * HWI_SLICE_BYTES);
+    thread_pages[i] = of_class(config->thread_pages, config->thread_pages_count, i, is_short ? 1 : 0);
   }
   config->page_bytes = page_bytes;
   config->thread_pages = thread_pages;

@@ -1,17 +1,12 @@
 /* frees.c - frees that the fast path does not do: of other threads' blocks, of spans and large blocks, and faults */
 #include "allocators/heap/layout.h"
 
-static size_t index_in(const struct hwi_page *page, size_t off)
-{
-  return (size_t)((off >> HWI_GRANULE_BITS) * (uint64_t)page->reciprocal >> HWI_RECIPROCAL_BITS);
-}
-
 bool hwi_page_has_block(const struct hwi_page *page, const void *block)
 {
   size_t off = (uintptr_t)block - hwi_page_start(page);
   if (off >= page->slice_count * HWI_SLICE_BYTES)
     return false;
-  size_t index = index_in(page, off);
+  size_t index = hwi_page_index(page, off);
   return index * page->block_bytes == off && index < __atomic_load_n(&page->carved_count, __ATOMIC_RELAXED);
 }
 

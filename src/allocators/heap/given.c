@@ -29,7 +29,7 @@ static uint32_t *words_of(const struct hwi_page *page)
 
 static uint32_t *word_of(const struct hwi_page *page, const void *block, uint32_t *bit)
 {
-  size_t index = ((uintptr_t)block - hwi_page_start(page)) / page->block_bytes;
+  size_t index = hwi_page_index(page, (uintptr_t)block - hwi_page_start(page));
   *bit = (uint32_t)1 << index % WORD_BITS;
   return words_of(page) + index / WORD_BITS;
 }

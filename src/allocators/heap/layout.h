@@ -448,6 +448,12 @@ static inline void hwi_heap_leave_central(struct hw_heap *heap, enum hwi_lock_re
     hwi_heap_unlock(heap, result);
 }
 
+/* Returns the number of the block of a page of a class that is at this offset. */
+static inline size_t hwi_page_index(const struct hwi_page *page, size_t off)
+{
+  return (size_t)((off >> HWI_GRANULE_BITS) * (uint64_t)page->reciprocal >> HWI_RECIPROCAL_BITS);
+}
+
 /* Returns NULL if the slow path is needed. `bytes` is at most HW_HEAP_LARGEST_CLASS_BYTES. */
 static inline __attribute__((always_inline)) void *hwi_owner_try_alloc(struct hwi_owner *owner, size_t bytes)
 {

@@ -197,10 +197,11 @@ static bool keeps(struct hwi_page *page)
 {
   struct hwi_owner *owner = page->owner;
   size_t class_index = page->class_index;
-  if (!page->prev && shares_spares(owner, class_index))
-    keep_with_others(page);
-  if (!page->prev)
+  if (!page->prev) {
+    if (shares_spares(owner, class_index))
+      keep_with_others(page);
     return true;
+  }
   if (owner->spare_counts[class_index] + (size_t)1 >= owner->heap->thread_pages[class_index])
     return false;
   owner->spare_counts[class_index]++;

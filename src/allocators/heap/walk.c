@@ -56,7 +56,7 @@ struct free_blocks {
 /* Returns false if the block is twice in the lists. */
 static bool add(struct free_blocks *set, const struct hwi_page *page, const struct hwi_free_block *block)
 {
-  size_t index = ((uintptr_t)block - hwi_page_start(page)) / page->block_bytes;
+  size_t index = hwi_page_index(page, (uintptr_t)block - hwi_page_start(page));
   uint64_t bit = (uint64_t)1 << index % WORD_BITS, *word = &set->words[index / WORD_BITS];
   if (*word & bit)
     return false;

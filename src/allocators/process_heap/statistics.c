@@ -141,13 +141,14 @@ void hwi_statistics_end(struct hw_heap *heap)
   struct hwi_message line;
   if (!is_on || hwi_heaps_has_lock()) /* a signal handler that ends the process has interrupted a call */
     return;
+  bool is_used = was_used(heap);
   begin_line(&line,
-             was_used(heap)
+             is_used
                  ? " ends; what is used was not freed. Invalid frees: "
                  : " ends; nothing was allocated on the heap: perhaps the program has another malloc. Invalid frees: ");
   hwi_message_number(&line, __atomic_load_n(&fault_count, __ATOMIC_RELAXED));
   write_line(&line);
-  if (was_used(heap))
+  if (is_used)
     put_table(heap);
   hwi_heaps_each(put_other, heap);
 }
