@@ -246,21 +246,23 @@ struct hw_heap_stats {
    * blocks above 2 MiB, also free ones that are kept; a record of the heap, and one of each thread, which a new thread
    * takes over when that one has ended. What is free in an arena counts until the whole arena is unmapped, also if its
    * memory went back to the system. Not counted is the table of the memory of all heaps, which has 128 bytes for each
-   * 64 KiB of it, and never becomes shorter. With HEAPWRIGHT_HEAP_LIBC, only the record of the heap counts. */
+   * 64 KiB of it. With HEAPWRIGHT_HEAP_LIBC, only the record of the heap counts. */
   size_t mapped_bytes;
   size_t peak_mapped_bytes; /* the highest value of mapped_bytes so far */
   /* Records of threads. So many threads, or fewer, have used the heap at a time. 1 if it is central or single; with
    * HEAPWRIGHT_HEAP_LIBC not counted. */
   size_t thread_count;
-  size_t table_bytes; /* the table of the memory of all heaps */
+  /* Address space of the table of the memory of all heaps, as much as was needed at most. For what heaps have unmapped, it needs no
+   * memory, where pages of the system have 4 KiB. */
+  size_t table_bytes;
 };
 
 /* Fills *stats. While other threads use the heap, used_bytes is approximate. O(memory / 64 KiB). */
 void hw_heap_get_stats(struct hw_heap *heap, struct hw_heap_stats *stats);
 
-/* The figures of a class. The peak is one of pages: allocations count no blocks, so that those in use are counted when
- * the figures are asked for. How many they were at most is not known, except that `peak_page_count` pages had room for
- * them. Nor is it known how much of a block was requested: a recording has both (heapwright report --by size,
+/* The figures of a class. Allocations count no blocks, so that those in use are counted when the figures are asked for. How
+ * many they were at most is known only if each free is checked (check_all_frees); otherwise, `peak_page_count` pages had
+ * room for them. It is not known how much of a block was requested: a recording has that (heapwright report --by size,
  * heapwright tune --classes). */
 struct hw_heap_class_stats {
   size_t block_bytes; /* 0: the blocks above the largest class, each of which is a page of its own */
@@ -268,6 +270,7 @@ struct hw_heap_class_stats {
   size_t taken_page_count;                        /* pages taken so far: all but page_count were given back */
   size_t block_count;                             /* for which the pages have room */
   size_t used_count, used_bytes;                  /* allocated, counted as used_bytes above */
+  size_t peak_used_count;                         /* allocated at a time, at most; 0: not counted, or none */
 };
 
 /* Fills the figures of each class, and after them those of the larger blocks. Returns how many there are; no more than

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "allocators/heap/layout.h"
+#include "platform/os.h"
 
 enum { SLICE = (int)HWI_SLICE_BYTES };
 
@@ -249,6 +250,47 @@ static void units_of_a_shorter_block_stay_until_they_are_given(void **state)
   }
 }
 
+static void give_units(const uintptr_t *units, size_t count, bool (*chosen)(size_t unit))
+{
+  for (size_t i = 0; i < count; i++)
+    if (chosen(i)) {
+      munmap((void *)units[i], HWI_UNIT_BYTES);
+      hwi_space_give(units[i], HWI_UNIT_BYTES);
+    }
+  hwi_space_try_collect();
+}
+
+static bool stays(size_t unit)
+{
+  return unit % 20 == 0;
+}
+
+static bool does_not_stay(size_t unit)
+{
+  return !stays(unit);
+}
+
+/* Except those of the unit that is collected last, which was given first. Those of units that stay are as they were. */
+static void descriptors_of_unused_units_go_back(void **state)
+{
+  (void)state;
+  enum { UNITS = 60, GIVEN_FIRST = 1 };
+  uintptr_t units[UNITS];
+  if (!hwi_os_page_size_is_usual())
+    skip();
+  for (size_t i = 0; i < UNITS; i++) {
+    units[i] = hwi_space_take(HWI_UNIT_BYTES, 1, false);
+    assert_int_equal(units[i], hwi_space.start + i * HWI_UNIT_BYTES);
+    for (size_t slice = 0; slice < HWI_SLICES; slice++)
+      hwi_slice_of((void *)units[i])[slice].capacity = (uint32_t)i + 1;
+  }
+  give_units(units, UNITS, does_not_stay);
+  for (size_t i = 0; i < UNITS; i++)
+    for (size_t slice = 0; slice < HWI_SLICES; slice++)
+      assert_int_equal(hwi_slice_of((void *)units[i])[slice].capacity, stays(i) || i == GIVEN_FIRST ? i + 1 : 0);
+  give_units(units, UNITS, stays);
+}
+
 /* --- without the lock --- */
 
 static volatile sig_atomic_t calls, calls_with_lock;
@@ -364,7 +406,8 @@ static void no_part_of_locked_memory_is_to_go_back(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(units_of_a_shorter_block_stay_until_they_are_given), /* first: all units are free */
+      cmocka_unit_test(units_of_a_shorter_block_stay_until_they_are_given), /* first: all units are free; */
+      cmocka_unit_test(descriptors_of_unused_units_go_back),                /* and still */
       cmocka_unit_test(arenas_are_in_their_lists),
       cmocka_unit_test(the_only_room_is_found_in_many_arenas),
       cmocka_unit_test(the_lowest_arena_with_room_is_used),

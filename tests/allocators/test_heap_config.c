@@ -274,6 +274,8 @@ static void figures_of_classes(void **state)
   assert_int_equal(of_64.used_bytes, 5000 * 64);
   assert_int_equal(larger.page_count, 2);
   assert_int_equal(larger.used_bytes, 5 * MIB + 131072);
+  assert_int_equal(larger.peak_used_count, 2);
+  assert_int_equal(of_64.peak_used_count, 0);
   assert_int_equal(class_stats(heap, 80).page_count, 0);
   for (size_t i = 0; i < COUNT(blocks); i++)
     hw_heap_free(heap, blocks[i]);
@@ -296,6 +298,51 @@ static void figures_of_classes(void **state)
   assert_int_equal(all.thread_count, 1);
   assert_in_range(all.table_bytes, 1, 1 << 30);
   hw_heap_destroy(heap);
+}
+
+enum { PEAK_THREADS = 4, PEAK_BLOCKS = 700 };
+
+struct at_peak {
+  struct hw_heap *heap;
+  pthread_barrier_t barrier;
+};
+
+/* All threads have the most blocks in the second round. One of them is freed twice. */
+static void *have_blocks(void *argument)
+{
+  struct at_peak *peak = (struct at_peak *)argument;
+  void *blocks[PEAK_BLOCKS];
+  for (int round = 0; round < 3; round++) {
+    int count = round == 1 ? PEAK_BLOCKS : PEAK_BLOCKS / 2;
+    for (int i = 0; i < count; i++)
+      blocks[i] = hw_heap_alloc(peak->heap, 60);
+    pthread_barrier_wait(&peak->barrier);
+    for (int i = 0; i < count; i++)
+      hw_heap_free(peak->heap, blocks[i]);
+    hw_heap_free(peak->heap, blocks[0]);
+    pthread_barrier_wait(&peak->barrier);
+  }
+  return NULL;
+}
+
+static void the_most_blocks_at_a_time(void **state)
+{
+  (void)state;
+  static const enum hw_heap_threads threads[] = {HW_HEAP_CACHING, HW_HEAP_CENTRAL};
+  for (size_t i = 0; i < COUNT(threads); i++) {
+    const struct hw_heap_config config = {.threads = threads[i], .check_all_frees = true};
+    struct at_peak peak = {.heap = heap_with(&config)};
+    pthread_t others[PEAK_THREADS];
+    pthread_barrier_init(&peak.barrier, NULL, PEAK_THREADS);
+    for (int j = 0; j < PEAK_THREADS; j++)
+      assert_int_equal(pthread_create(&others[j], NULL, have_blocks, &peak), 0);
+    for (int j = 0; j < PEAK_THREADS; j++)
+      pthread_join(others[j], NULL);
+    assert_int_equal(class_stats(peak.heap, 64).peak_used_count, PEAK_THREADS * PEAK_BLOCKS);
+    assert_int_equal(class_stats(peak.heap, 80).peak_used_count, 0);
+    pthread_barrier_destroy(&peak.barrier);
+    hw_heap_destroy(peak.heap);
+  }
 }
 
 static void pages_have_the_size_of_their_class(void **state)
@@ -628,6 +675,7 @@ int main(void)
       cmocka_unit_test(threads_in_any_config),
       cmocka_unit_test(forks_of_heaps_without_caches),
       cmocka_unit_test(figures_of_classes),
+      cmocka_unit_test(the_most_blocks_at_a_time),
       cmocka_unit_test(pages_have_the_size_of_their_class),
       cmocka_unit_test(a_thread_keeps_as_many_free_pages_as_it_may),
       cmocka_unit_test(classes_share_a_limit),

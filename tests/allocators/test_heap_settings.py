@@ -162,8 +162,9 @@ def test_a_profile(subject, tmp_path, name, settings):
 # --- what it writes about itself ---
 
 def rows(text):
-    """{class: (pages, peak, taken, room, used, used bytes, unused bytes)}"""
-    return {line[0]: tuple(map(int, line[1:])) for line in re.findall(r"^heapwright: +(\d+|larger)" + r" +(\d+)" * 7 + "$", text, re.M)}
+    """{class: (pages, peak, taken, room, used, peak used or None, used bytes, unused bytes)}"""
+    found = re.findall(r"^heapwright: +(\d+|larger)" + r" +(\d+)" * 5 + r" +(\d+|-)" + r" +(\d+)" * 2 + "$", text, re.M)
+    return {line[0]: tuple(None if cell == "-" else int(cell) for cell in line[1:]) for line in found}
 
 
 @pytest.mark.parametrize("is_absolute", [True, False])
@@ -177,11 +178,17 @@ def test_statistics_in_a_file(subject, tmp_path, is_absolute):
         text = output.read_text()
         assert len(re.findall(r"process \d+ ends; what is used was not freed. Invalid frees: 1\n", text)) == count
         assert text.count("the block is free already") == count and text.count("#0 0x") == count
-    assert re.search(r"^heapwright: +block +pages +peak pages +taken +room +used +used bytes +unused bytes$", text, re.M)
-    pages, peak, taken, room, used, used_bytes, unused_bytes = rows(text)["5120"]
-    assert (pages, peak, taken, used, used_bytes) == (1, 1, 1, 7, 7 * 5120)
+    assert re.search(r"^heapwright: +block +pages +peak pages +taken +room +used +peak used +used bytes +unused bytes$", text, re.M)
+    pages, peak, taken, room, used, peak_used, used_bytes, unused_bytes = rows(text)["5120"]
+    assert (pages, peak, taken, used, peak_used, used_bytes) == (1, 1, 1, 7, None, 7 * 5120)
     assert unused_bytes == 262144 - used_bytes and room == 262144 // 5120
     assert "131072" not in rows(text)
+
+
+def test_the_most_blocks_of_a_class_if_each_free_is_checked(subject):
+    text = subject("stats", HEAPWRIGHT_CHECK="1").stderr
+    assert rows(text)["2048"][4:6] == (1, 1)
+    assert all(used <= peak for *_, used, peak, _, _ in rows(text).values())
 
 
 def test_nothing_is_written_without_a_wish(subject):

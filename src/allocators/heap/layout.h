@@ -238,6 +238,7 @@ struct hw_heap {
   /* Pages of each class now, at most so far, and all that were taken; the last: spans and large blocks. */
   uint32_t page_counts[HW_HEAP_MOST_CLASSES + 1], peak_page_counts[HW_HEAP_MOST_CLASSES + 1];
   size_t taken_page_counts[HW_HEAP_MOST_CLASSES + 1];
+  size_t given_counts[HW_HEAP_MOST_CLASSES], peak_given_counts[HW_HEAP_MOST_CLASSES]; /* given.c; atomic */
 };
 
 /* The descriptor of slice i of the space is pages[i]. `bytes` grows; up to it, all descriptors can be read. While it is
@@ -512,8 +513,10 @@ bool hwi_space_can_have(size_t bytes);
 /* Returns how much of the table of descriptors is mapped. */
 size_t hwi_space_table_bytes(void);
 
-/* Units that were unmapped without the lock are free again. */
+/* Units that were unmapped without the lock are free again, and what nobody needs of the table goes back to the system. The second function
+ * does nothing if it would have to wait. */
 void hwi_space_collect(void);
+void hwi_space_try_collect(void);
 
 /* Changes the length; if `may_move`, the kernel may move the pages to other units. Returns the start, or 0 and nothing is
  * changed, as above. Units that are not needed any more stay taken until hwi_space_give. */

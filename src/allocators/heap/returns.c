@@ -75,6 +75,7 @@ static void settle_slices(struct hw_heap *heap, struct hwi_page *page)
 void hwi_heap_unlock_and_settle(struct hw_heap *heap, enum hwi_lock_result result)
 {
   struct hwi_page *slices = heap->pending_slices, *units = heap->pending_units, *next;
+  bool has_units = units;
   heap->pending_slices = heap->pending_units = NULL;
   hwi_heap_give_lock(heap, result);
   for (; slices; slices = next) {
@@ -86,6 +87,8 @@ void hwi_heap_unlock_and_settle(struct hw_heap *heap, enum hwi_lock_result resul
     hwi_os_unmap((void *)hwi_page_start(units), units->block_bytes);
     hwi_space_give(hwi_page_start(units), units->block_bytes);
   }
+  if (has_units)
+    hwi_space_try_collect();
 }
 
 void hwi_heap_collect_settled(struct hw_heap *heap)

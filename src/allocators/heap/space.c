@@ -24,6 +24,8 @@ enum {
 };
 
 #define TABLE_BYTES ((uintptr_t)UNITS * HWI_SLICES * sizeof(struct hwi_page))
+#define UNIT_DESCRIPTORS_BYTES \
+  (HWI_SLICES * sizeof(struct hwi_page)) /* two pages of the system, if these have the usual size */
 #define PLACE_BYTES (2 * TABLE_BYTES) /* places are multiples of it, so that two copies of this code see each other */
 
 struct hwi_space hwi_space;
@@ -32,6 +34,9 @@ struct hwi_space hwi_space;
 static uint64_t taken[UNITS / WORD_BITS]; /* a bit for each unit */
 static size_t first_free;                 /* no unit before it is free */
 static size_t table_bytes;                /* mapped part of the descriptors */
+static struct {
+  size_t unit, count;
+} given_last; /* their descriptors are still in memory */
 
 /* --- the lock --- */
 
@@ -59,6 +64,15 @@ static struct entry enter_unless_closed(void)
   uint64_t signals = hwi_os_hold_async_signals();
   bool has_it = hwi_lock_try_take(&hwi_space.lock) || hwi_lock_wait(&hwi_space.lock);
   return (struct entry){has_it ? HWI_LOCK_TAKEN : HWI_LOCK_CLOSED, signals};
+}
+
+/* For what may be done later as well: does not wait. */
+static struct entry try_enter(void)
+{
+  if (hwi_lock_is_alone() || hwi_lock_is_closed_by_me())
+    return (struct entry){HWI_LOCK_NOT_NEEDED, 0};
+  uint64_t signals = hwi_os_hold_async_signals();
+  return (struct entry){hwi_lock_try_take(&hwi_space.lock) ? HWI_LOCK_TAKEN : HWI_LOCK_CLOSED, signals};
 }
 
 static void leave(struct entry entry)
@@ -180,7 +194,7 @@ static size_t find_units(size_t count, size_t align)
 /* Makes the descriptors up to this unit readable, and then the space as long. */
 static bool extend(size_t end_unit)
 {
-  size_t bytes = end_unit * HWI_SLICES * sizeof(struct hwi_page);
+  size_t bytes = end_unit * UNIT_DESCRIPTORS_BYTES;
   if (bytes > table_bytes) {
     size_t more = (bytes - table_bytes + TABLE_STEP_BYTES - 1) / TABLE_STEP_BYTES * TABLE_STEP_BYTES;
     if (hwi_os_map_at((char *)hwi_space.pages + table_bytes, more) != 0)
@@ -210,6 +224,23 @@ static size_t unit_at(uintptr_t start)
   return (start - hwi_space.start) >> HWI_UNIT_BITS;
 }
 
+/* The descriptors of these free units are zeros from now on, as before they were used. */
+static void drop_descriptors(size_t unit, size_t count)
+{
+  if (hwi_os_page_size_is_usual()) /* else a page of the system may have those of others, too */
+    hwi_os_drop_pages(hwi_space.pages + unit * HWI_SLICES, count * UNIT_DESCRIPTORS_BYTES);
+}
+
+/* Units that are taken again next, as those of a block that comes and goes, keep their descriptors. */
+static void give_for_now(size_t unit, size_t count)
+{
+  if (are_free(given_last.unit, given_last.count))
+    drop_descriptors(given_last.unit, given_last.count);
+  give(unit, count);
+  given_last.unit = unit;
+  given_last.count = count;
+}
+
 static void collect(void)
 {
   if (!__atomic_load_n(&hwi_space.settled, __ATOMIC_RELAXED))
@@ -217,7 +248,7 @@ static void collect(void)
   struct hwi_page *unit = __atomic_exchange_n(&hwi_space.settled, NULL, __ATOMIC_ACQUIRE), *next;
   for (; unit; unit = next) {
     next = unit->next;
-    give(unit_at(hwi_page_start(unit)), unit_count(unit->block_bytes));
+    give_for_now(unit_at(hwi_page_start(unit)), unit_count(unit->block_bytes));
   }
 }
 
@@ -274,6 +305,14 @@ void hwi_space_collect(void)
 {
   struct entry entry = enter();
   collect();
+  leave(entry);
+}
+
+void hwi_space_try_collect(void)
+{
+  struct entry entry = try_enter();
+  if (entry.result != HWI_LOCK_CLOSED)
+    collect();
   leave(entry);
 }
 

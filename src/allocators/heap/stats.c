@@ -68,7 +68,7 @@ static bool add_libc_block(void *context, void *block, size_t bytes)
   row->used_count++;
   row->used_bytes += bytes;
   row->page_bytes += bytes;
-  row->taken_page_count = row->peak_page_count = ++row->page_count;
+  row->taken_page_count = row->peak_page_count = row->peak_used_count = ++row->page_count;
   return true;
 }
 
@@ -83,6 +83,8 @@ static void count(struct hw_heap *heap, struct hw_heap_class_stats rows[ROWS])
   for (size_t i = 0; i < ROWS; i++) {
     rows[i].peak_page_count = heap->peak_page_counts[i];
     rows[i].taken_page_count = heap->taken_page_counts[i];
+    rows[i].peak_used_count = i < HW_HEAP_MOST_CLASSES ? __atomic_load_n(&heap->peak_given_counts[i], __ATOMIC_RELAXED)
+                                                       : heap->peak_page_counts[i];
   }
   hwi_libc_each(heap, add_libc_block, &rows[HW_HEAP_MOST_CLASSES]);
 }
@@ -118,7 +120,8 @@ size_t hw_heap_get_class_stats(struct hw_heap *heap, struct hw_heap_class_stats 
 
 /* --- the table --- */
 
-enum { COLUMNS = 8 };
+/* PEAK_USED: of the columns. */
+enum { PEAK_USED = 6, COLUMNS = 9 };
 
 static void put_text(struct hwi_heap_table *table, const char *text, size_t width)
 {
@@ -143,18 +146,20 @@ static const char prefix[] = "heapwright: ";
 static const struct {
   const char *title;
   size_t width;
-} columns[COLUMNS] = {{"block", 8}, {"pages", 8}, {"peak pages", 12}, {"taken", 10},
-                      {"room", 10}, {"used", 10}, {"used bytes", 14}, {"unused bytes", 14}};
+} columns[COLUMNS] = {{"block", 8}, {"pages", 8},      {"peak pages", 12}, {"taken", 10},       {"room", 10},
+                      {"used", 10}, {"peak used", 11}, {"used bytes", 14}, {"unused bytes", 14}};
 
 static void put_row(struct hwi_heap_table *table, const struct hw_heap_class_stats *row)
 {
-  const size_t cells[COLUMNS] = {
-      row->block_bytes, row->page_count, row->peak_page_count, row->taken_page_count,
-      row->block_count, row->used_count, row->used_bytes,      row->page_bytes - row->used_bytes};
+  const size_t cells[COLUMNS] = {row->block_bytes,      row->page_count,  row->peak_page_count,
+                                 row->taken_page_count, row->block_count, row->used_count,
+                                 row->peak_used_count,  row->used_bytes,  row->page_bytes - row->used_bytes};
   put_text(table, prefix, 0);
   for (size_t i = 0; i < COLUMNS; i++)
     if (i == 0 && !row->block_bytes)
       put_text(table, "larger", columns[i].width);
+    else if (i == PEAK_USED && !cells[i])
+      put_text(table, "-", columns[i].width);
     else
       put_number(table, cells[i], columns[i].width);
   put_text(table, "\n", 0);
