@@ -43,6 +43,9 @@
  * its inbox) and a push (the inbox, then the state) are sequentially consistent, so that one of the two threads sees
  * the other. page->owner is written only by a thread that has locked the orphan, or that makes the page.
  *
+ * Checked frees. If a heap checks each free, no fast path finds anything: its pages have no `thread` (process_owner.h), so that no thread
+ * keeps blocks of others either, and `class_of` of its owners is the empty list. given.c knows which blocks are given out.
+ *
  * The locks. Each heap has one, for its slices, its large blocks, and its list of owners; it is taken once for many small blocks. With
  * it, a thread may take the lock of the space, for units and the table of descriptors; meanwhile, signals wait, except those of its own
  * faults. A lock of all heaps protects their list, and is taken before the others: a thread has at most one heap's lock, except during a
@@ -418,6 +421,13 @@ static inline enum hwi_lock_result hwi_heap_enter(struct hw_heap *heap)
   return hwi_heap_is_central(heap) ? HWI_LOCK_NOT_NEEDED : hwi_heap_lock(heap);
 }
 
+/* The same for what need not be done: returns HWI_LOCK_CLOSED for every heap whose lock a fork has closed. */
+static inline enum hwi_lock_result hwi_heap_enter_unless_closed(struct hw_heap *heap)
+{
+  return hwi_heap_is_central(heap) ? HWI_LOCK_NOT_NEEDED
+                                   : hwi_heap_lock_by(heap, heap->config.lock == HW_HEAP_LOCK_SPINNING, false);
+}
+
 /* The counterpart, around such a call. */
 static inline enum hwi_lock_result hwi_heap_enter_central(struct hw_heap *heap)
 {
@@ -467,7 +477,7 @@ static inline __attribute__((always_inline)) void *hwi_owner_try_alloc(struct hw
   return block;
 }
 
-/* Makes up for the change of a page whose count has become 0. */
+/* Makes up for the change of a page whose count has become 0. It may be given back then. */
 __attribute__((noinline)) void hwi_page_settle(struct hwi_page *page);
 
 /* For a block of a page of the calling thread. */
@@ -683,6 +693,9 @@ void hwi_owner_use_own_list(struct hwi_owner *owner, size_t class_index);
 /* From an orphan that the caller has locked to the caller's owner. */
 void hwi_page_move(struct hwi_page *page, struct hwi_owner *owner);
 bool hwi_page_has_room(const struct hwi_page *page);
+
+/* The page has free blocks again, but its count is still that of a page without any. */
+void hwi_page_end_full(struct hwi_page *page);
 void hwi_owner_give_empty_pages(struct hwi_owner *owner);
 void *hwi_owner_alloc(struct hwi_owner *owner, size_t bytes);
 /* From the pages that the owner has, without the lock and without touching memory. NULL: they have nothing free, for now. `bytes`

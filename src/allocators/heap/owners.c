@@ -83,10 +83,8 @@ static struct hwi_free_block *join(struct hwi_free_block *one, struct hwi_free_b
 static void take_back(struct hwi_page *page, struct hwi_free_block *list, size_t count)
 {
   page->free = join(list, page->free);
-  if (page->is_full) {
-    hwi_page_settle(page);
-    page->count++;
-  }
+  if (page->is_full)
+    hwi_page_end_full(page);
   page->count -= (uint32_t)count;
   if (page->count == 0)
     hwi_page_settle(page);

@@ -100,11 +100,11 @@ bool hwi_page_has_room(const struct hwi_page *page)
   return page->free || page->carved_count < page->capacity;
 }
 
-/* Returns false, and the page stays, while a fork has closed the lock. */
+/* Returns false, and the page stays, while a fork has closed the lock: the fast path of free may wait for no fork either. */
 static bool give_page(struct hwi_page *page)
 {
   struct hw_heap *heap = page->owner->heap;
-  enum hwi_lock_result result = hwi_heap_enter(heap);
+  enum hwi_lock_result result = hwi_heap_enter_unless_closed(heap);
   if (result == HWI_LOCK_CLOSED)
     return false;
   unlist_page(page);
@@ -209,16 +209,24 @@ static bool keeps(struct hwi_page *page)
   return true;
 }
 
+void hwi_page_end_full(struct hwi_page *page)
+{
+  unlink_from(&page->owner->full, page, NULL);
+  page->is_full = false;
+  page->count = page->capacity;
+  list_page(page);
+}
+
+/* A page that checks each free may have room for a single block. */
 void hwi_page_settle(struct hwi_page *page)
 {
   if (page->is_full) {
-    unlink_from(&page->owner->full, page, NULL);
-    page->is_full = false;
-    page->count = page->capacity - 1;
-    list_page(page);
-  } else if (!keeps(page)) {
-    give_page(page);
+    hwi_page_end_full(page);
+    if (--page->count > 0)
+      return;
   }
+  if (!keeps(page))
+    give_page(page);
 }
 
 /* --- allocating --- */

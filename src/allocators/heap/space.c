@@ -3,7 +3,8 @@
  * The range is only a place where the process has nothing else: an eighth of the address space, or more, below the
  * libraries, to which the kernel gives addresses downwards. Where addresses have 32 bits, it is the half below them. What is
  * not used is not mapped, and counts nowhere. The table of descriptors comes first and grows upwards, up to a fixed gap; the
- * units follow.
+ * units follow. Descriptors of units that are free again go back to the system where they can be read meanwhile: a late call with an
+ * address of such a unit finds nothing there.
  */
 #include <errno.h>
 
@@ -25,7 +26,7 @@ enum {
 
 #define TABLE_BYTES ((uintptr_t)UNITS * HWI_SLICES * sizeof(struct hwi_page))
 #define UNIT_DESCRIPTORS_BYTES \
-  (HWI_SLICES * sizeof(struct hwi_page)) /* two pages of the system, if these have the usual size */
+  (HWI_SLICES * sizeof(struct hwi_page)) /* two small pages of the system */
 #define PLACE_BYTES (2 * TABLE_BYTES) /* places are multiples of it, so that two copies of this code see each other */
 
 struct hwi_space hwi_space;
@@ -34,8 +35,8 @@ struct hwi_space hwi_space;
 static uint64_t taken[UNITS / WORD_BITS]; /* a bit for each unit */
 static size_t first_free;                 /* no unit before it is free */
 static size_t table_bytes;                /* mapped part of the descriptors */
-static struct {
-  size_t unit, count;
+static struct units {
+  size_t first, count;
 } given_last; /* their descriptors are still in memory */
 
 /* --- the lock --- */
@@ -118,6 +119,7 @@ static bool begin(void)
     return false;
   table_bytes = TABLE_STEP_BYTES;
   hwi_space.pages = (struct hwi_page *)place;
+  hwi_os_use_small_pages(hwi_space.pages, table_bytes); /* parts of the table go back */
   uintptr_t start = place + TABLE_BYTES + probe / HWI_SYSTEM_PAGE_BYTES % START_UNITS * HWI_UNIT_BYTES;
   hwi_space.start = hwi_units_up(start);
   return true;
@@ -199,6 +201,7 @@ static bool extend(size_t end_unit)
     size_t more = (bytes - table_bytes + TABLE_STEP_BYTES - 1) / TABLE_STEP_BYTES * TABLE_STEP_BYTES;
     if (hwi_os_map_at((char *)hwi_space.pages + table_bytes, more) != 0)
       return false;
+    hwi_os_use_small_pages((char *)hwi_space.pages + table_bytes, more);
     table_bytes += more;
   }
   if (end_unit << HWI_UNIT_BITS > hwi_space.bytes)
@@ -227,18 +230,26 @@ static size_t unit_at(uintptr_t start)
 /* The descriptors of these free units are zeros from now on, as before they were used. */
 static void drop_descriptors(size_t unit, size_t count)
 {
-  if (hwi_os_page_size_is_usual()) /* else a page of the system may have those of others, too */
+  if (hwi_os_drops_small_pages())
     hwi_os_drop_pages(hwi_space.pages + unit * HWI_SLICES, count * UNIT_DESCRIPTORS_BYTES);
 }
 
-/* Units that are taken again next, as those of a block that comes and goes, keep their descriptors. */
-static void give_for_now(size_t unit, size_t count)
+/* Units that are perhaps taken again next, as those of a block that comes and goes, keep their descriptors. Those of a few adjoining ones go
+ * together. */
+static void give_and_drop_previous(size_t unit, size_t count)
 {
-  if (are_free(given_last.unit, given_last.count))
-    drop_descriptors(given_last.unit, given_last.count);
+  enum { MOST_TOGETHER = 8 };
+  struct units before = given_last;
+  bool adjoins = unit + count == before.first || before.first + before.count == unit;
   give(unit, count);
-  given_last.unit = unit;
-  given_last.count = count;
+  if (adjoins && before.count + count <= MOST_TOGETHER) {
+    given_last.first = unit < before.first ? unit : before.first;
+    given_last.count += count;
+    return;
+  }
+  given_last = (struct units){unit, count};
+  if (before.count && are_free(before.first, before.count))
+    drop_descriptors(before.first, before.count);
 }
 
 static void collect(void)
@@ -248,7 +259,7 @@ static void collect(void)
   struct hwi_page *unit = __atomic_exchange_n(&hwi_space.settled, NULL, __ATOMIC_ACQUIRE), *next;
   for (; unit; unit = next) {
     next = unit->next;
-    give_for_now(unit_at(hwi_page_start(unit)), unit_count(unit->block_bytes));
+    give_and_drop_previous(unit_at(hwi_page_start(unit)), unit_count(unit->block_bytes));
   }
 }
 

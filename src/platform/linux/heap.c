@@ -119,6 +119,11 @@ int hwi_os_drop_pages(void *start, size_t bytes)
   return (int)CALL(SYS_madvise, start, bytes, MADV_DONTNEED, 0, 0, 0);
 }
 
+bool hwi_os_drops_small_pages(void)
+{
+  return hwi_os_page_size_is_usual();
+}
+
 /* Reads get the kernel's page of zeros. */
 int hwi_os_make_zeros(void *start, size_t bytes)
 {

@@ -81,6 +81,12 @@ int hwi_os_drop_pages(void *start, size_t bytes)
   return VirtualAlloc(start, bytes, MEM_COMMIT, PAGE_READWRITE) ? 0 : -ENOMEM;
 }
 
+/* Between the two calls, nobody can read them. */
+bool hwi_os_drops_small_pages(void)
+{
+  return false;
+}
+
 int hwi_os_make_zeros(void *start, size_t bytes)
 {
   DWORD before;
