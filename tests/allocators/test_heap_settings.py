@@ -72,7 +72,7 @@ def test_what_the_system_refuses_is_said_once(user):
 
 @pytest.mark.parametrize("name, value, rule", [
     ("CLASS_BYTES", "16,40,32768", ": number 2 must be a multiple of 16, and not 0"),
-    ("CLASS_BYTES", "16,64", ": number 2 must be 32768 in the last class, and smaller before"),
+    ("CLASS_BYTES", "16,64", ": number 2 must be 32768 for the last class, and less for all others"),
     ("CLASS_BYTES", "many", " must be a list of at most 64 numbers"),
     ("CLASS_BYTES", "", " must be a list of at most 64 numbers"),
     ("CLASS_BYTES", " ".join(str(16 * i) for i in range(1, 66)), " must be a list of at most 64 numbers"),

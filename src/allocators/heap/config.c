@@ -122,7 +122,7 @@ static const char *wrong_in_class(const struct hw_heap_config *config, size_t i)
   if (i > 0 && bytes <= config->class_bytes[i - 1])
     return "must be larger than the class before it";
   if ((bytes == HW_HEAP_LARGEST_CLASS_BYTES) != (i == config->class_count - 1))
-    return "must be 32768 in the last class, and smaller before";
+    return "must be 32768 for the last class, and less for all others";
   return NULL;
 }
 

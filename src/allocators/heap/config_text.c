@@ -105,12 +105,21 @@ void hwi_heap_field_clear(struct hwi_heap_settings *settings, const struct hwi_h
     set(&settings->config, field->count_offset, &nothing, sizeof nothing);
 }
 
+/* One number is for all classes. */
+static size_t count_to_print(const size_t *list, size_t count)
+{
+  size_t equal = 0;
+  while (list && equal < count && list[equal] == list[0])
+    equal++;
+  return !list ? 0 : equal == count && count > 0 ? 1 : count;
+}
+
 void hwi_heap_field_print(struct hwi_message *line, const struct hw_heap_config *config,
                           const struct hwi_heap_field *field)
 {
   if (field->kind == HWI_FIELD_LIST) {
     const size_t *list = hwi_heap_field_list(config, field);
-    for (size_t i = 0; list && i < hwi_heap_field_count(config, field); i++) {
+    for (size_t i = 0; i < count_to_print(list, hwi_heap_field_count(config, field)); i++) {
       hwi_message_text(line, i ? "," : "");
       hwi_message_number(line, list[i]);
     }

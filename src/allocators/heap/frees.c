@@ -53,6 +53,12 @@ static bool is_other(void *context, const struct hwi_free_block *block)
   return block != *wanted;
 }
 
+/* Returns whether another thread had freed the block before the fork that made this process. */
+static bool is_saved(const struct hwi_owner *owner, const struct hwi_free_block *block)
+{
+  return hwi_owner_each_saved(owner, is_other, &block) == HWI_WALK_STOPPED;
+}
+
 /* Returns whether a thread has the block in its list. While a fork has closed the lock, this is not known. */
 static bool is_in_a_list(struct hw_heap *heap, size_t class_index, const struct hwi_free_block *block)
 {
@@ -76,7 +82,7 @@ static __attribute__((no_sanitize("thread"))) bool is_free(const struct hwi_page
   return is_on(page, __atomic_load_n(&page->free, __ATOMIC_RELAXED), block) ||
          is_on(page, hwi_page_remote(page), block) ||
          is_on(page, __atomic_load_n(&its->own_lists[page->class_index], __ATOMIC_RELAXED), block) ||
-         (!its->heap->sole && is_in_a_list(its->heap, page->class_index, block));
+         is_saved(its, block) || (!its->heap->sole && is_in_a_list(its->heap, page->class_index, block));
 }
 
 /* Returns whether the block of a small page is given out. */

@@ -19,7 +19,7 @@ const char *hw_heap_fault_text(enum hw_heap_fault fault)
   case HW_HEAP_FOREIGN:
     return "not in the memory of this heap";
   case HW_HEAP_NOT_A_BLOCK:
-    return "no block begins there";
+    return "no block begins there; perhaps it was freed before";
   case HW_HEAP_FREED:
     return "the block is free already";
   case HW_HEAP_DAMAGED:
@@ -277,7 +277,10 @@ static void add_to_heaps(struct hw_heap *heap)
   struct hw_heap **at = hwi_heaps ? &hwi_heaps->next : &hwi_heaps;
   if (hwi_lock_is_closed_by_me())
     hwi_lock_take_always(&heap->lock);
+  heap->prev = hwi_heaps;
   heap->next = *at;
+  if (heap->next)
+    heap->next->prev = heap;
   *at = heap;
 }
 
@@ -316,12 +319,6 @@ static void begin_all(void)
     has_begun = true;
   }
   give_heaps(heaps);
-}
-
-/* The code is unloaded, or the process ends. */
-static __attribute__((destructor)) void end_all(void)
-{
-  hwi_os_forget_thread_end();
 }
 
 static const char *value_of(const char *name)
@@ -369,18 +366,29 @@ static void set_destroyed(struct hw_heap *heap)
   (void)hwi_os_make_zeros(heap, sizeof *heap);
 }
 
+enum { MOST_DESTROYED = 4096 };
+static struct hw_heap *destroyed[MOST_DESTROYED]; /* the last ones, whose addresses are not used again yet */
+
 /* Returns the heap that was destroyed so long ago that its address may be used again, or NULL. */
 static struct hw_heap *remember(struct hw_heap *heap)
 {
-  enum { MOST_REMEMBERED = 4096 };
-  static struct hw_heap *remembered[MOST_REMEMBERED];
   static size_t next;
   enum hwi_lock_result heaps = take_heaps();
-  struct hw_heap *oldest = remembered[next];
-  remembered[next] = heap;
-  next = (next + 1) % MOST_REMEMBERED;
+  struct hw_heap *oldest = destroyed[next];
+  destroyed[next] = heap;
+  next = (next + 1) % MOST_DESTROYED;
   give_heaps(heaps);
   return oldest;
+}
+
+static void unlink_heap(struct hw_heap *heap)
+{
+  if (heap->next)
+    heap->next->prev = heap->prev;
+  if (heap->prev)
+    heap->prev->next = heap->next;
+  else
+    hwi_heaps = heap->next;
 }
 
 /* Returns false if the heap may not be destroyed. */
@@ -388,11 +396,10 @@ static bool remove_from_heaps(struct hw_heap *heap)
 {
   enum hwi_lock_result heaps = take_heaps();
   bool may_go = heap->is_alive && __atomic_load_n(&heap->set_count, __ATOMIC_ACQUIRE) == 0;
-  struct hw_heap **at = &hwi_heaps;
-  while (may_go && *at && *at != heap)
-    at = &(*at)->next;
-  if (may_go && *at)
-    *at = heap->next;
+  if (may_go) {
+    unlink_heap(heap);
+    heap->is_alive = false;
+  }
   give_heaps(heaps);
   return may_go;
 }
@@ -410,6 +417,31 @@ bool hw_heap_destroy(struct hw_heap *heap)
   if (oldest)
     hwi_os_unmap(oldest, sizeof *oldest);
   return true;
+}
+
+/* --- the end --- */
+
+static void forget_destroyed(void)
+{
+  for (size_t i = 0; i < MOST_DESTROYED && destroyed[i]; i++) {
+    hwi_os_unmap(destroyed[i], sizeof *destroyed[i]);
+    destroyed[i] = NULL;
+  }
+}
+
+/* The code is unloaded, or the process ends. Without heaps, nothing stays: a module may be loaded any number of times. A signal handler may
+ * have interrupted the calling thread in hw_heap_create and end the process. */
+static __attribute__((destructor)) void end_all(void)
+{
+  hwi_os_forget_thread_end();
+  if (hwi_lock_is_mine(&hwi_space.heaps_lock))
+    return;
+  enum hwi_lock_result heaps = hwi_lock_enter(&hwi_space.heaps_lock);
+  if (heaps != HWI_LOCK_CLOSED && !hwi_heaps) {
+    forget_destroyed();
+    hwi_space_end();
+  }
+  give_heaps(heaps);
 }
 
 /* --- calls --- */

@@ -164,9 +164,10 @@ struct hwi_owner {
   struct hw_heap *heap;
   struct hwi_owner *next;                      /* in the heap's list; owners are never removed */
   struct hwi_owner *next_orphan, *prev_orphan; /* in the ring of orphans; the first one also in `new_orphans` */
-  struct hwi_free_block *saved;                /* what other threads had freed when a signal handler forked (forks.c) */
-  const void *key;                             /* identifies the live thread; NULL: none */
-  uintptr_t thread;                            /* what its pages have as `thread` */
+  struct hwi_free_block
+      *saved;       /* of the child of a fork: what other threads had freed, and is counted as used (forks.c) */
+  const void *key;  /* identifies the live thread; NULL: none */
+  uintptr_t thread; /* what its pages have as `thread` */
   size_t page_count;
   uint16_t spare_counts[HW_HEAP_MOST_CLASSES]; /* pages that are spare, without those of the classes of shared_bytes */
   size_t shared_bytes;                    /* touched bytes of spare pages of classes that share one limit for them */
@@ -207,12 +208,12 @@ struct hw_heap {
   size_t class_count;
   uint8_t class_of[HWI_GRANULES + 1];
   bool is_of_process;
-  bool is_alive;          /* false: it was destroyed, and all of this is zeros, which mostly cannot be written */
-  bool has_lock;          /* false: its config wants none, or it is not alive */
-  bool uses_libc;         /* all blocks are in libc_blocks */
-  uint32_t set_count;     /* how often threads have it set or pushed; atomic */
-  struct hwi_owner *sole; /* of all threads, if `threads` is central or single; else NULL */
-  struct hw_heap *next;   /* in the list of all heaps */
+  bool is_alive;               /* false: it was destroyed, and all of this is zeros, which mostly cannot be written */
+  bool has_lock;               /* false: its config wants none, or it is not alive */
+  bool uses_libc;              /* all blocks are in libc_blocks */
+  uint32_t set_count;          /* how often threads have it set or pushed; atomic */
+  struct hwi_owner *sole;      /* of all threads, if `threads` is central or single; else NULL */
+  struct hw_heap *next, *prev; /* in the list of all heaps */
   alignas(HWI_LINE_BYTES) struct hwi_lock lock;
   struct hwi_lock *lock_before; /* what hwi_heap_lock_of_thread was before the thread took it */
   /* Below: protected by the lock; the list of owners is read without it, and new_orphans is atomic. */
@@ -513,6 +514,9 @@ static inline __attribute__((always_inline)) enum hwi_quick_free hwi_thread_try_
 /* Finds the place of the space, if that is not done yet. Returns false if there is no memory. */
 bool hwi_space_begin(void);
 
+/* No heap exists: unmaps the table, and the place is another one the next time. */
+void hwi_space_end(void);
+
 /* Maps zeroed memory at the start of a unit, in huge pages if `is_huge`. Returns its start, or 0 if there is no memory; in malloc also
  * while a fork has closed the lock. */
 uintptr_t hwi_space_take(size_t bytes, size_t align, bool is_huge);
@@ -757,6 +761,9 @@ enum hwi_walk hwi_owner_each_free(const struct hwi_owner *owner, size_t class_in
 
 /* Returns how many blocks of a page are given out or in the owner's list, a moment ago. */
 size_t hwi_page_used_count(const struct hwi_page *page);
+
+/* The same for the blocks that wait in an owner after a fork (`saved`). */
+enum hwi_walk hwi_owner_each_saved(const struct hwi_owner *owner, hwi_free_fn *see, void *context);
 
 /* Calls `see` for each page until it returns false. Returns the page for which it did. */
 const struct hwi_page *hwi_heap_each_page(const struct hw_heap *heap, hwi_page_fn *see, void *context);

@@ -11,6 +11,7 @@
 #include "allocators/heap/libc_blocks.h"
 #include "allocators/heap/config.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,9 +174,8 @@ static void *note(struct hw_heap *heap, void *block)
   return NULL;
 }
 
-void *hwi_libc_alloc(struct hw_heap *heap, size_t align, size_t bytes, bool is_zeroed)
+static void *alloc(struct hw_heap *heap, size_t align, size_t bytes, bool is_zeroed)
 {
-  bytes = bytes ? bytes : 1;
   if (align <= HW_HEAP_ALIGN) {
     void *block = is_zeroed ? calloc(1, bytes) : malloc(bytes);
     if ((uintptr_t)block % HW_HEAP_ALIGN == 0)
@@ -186,6 +186,14 @@ void *hwi_libc_alloc(struct hw_heap *heap, size_t align, size_t bytes, bool is_z
   if (posix_memalign(&block, align > HW_HEAP_ALIGN ? align : HW_HEAP_ALIGN, bytes) != 0)
     return NULL;
   return note(heap, is_zeroed ? memset(block, 0, bytes) : block);
+}
+
+void *hwi_libc_alloc(struct hw_heap *heap, size_t align, size_t bytes, bool is_zeroed)
+{
+  int before = errno;
+  void *block = alloc(heap, align, bytes ? bytes : 1, is_zeroed);
+  errno = before;
+  return block;
 }
 
 enum hw_heap_fault hwi_libc_free(struct hw_heap *heap, void *block)

@@ -7,6 +7,7 @@
  * address of such a unit finds nothing there.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "allocators/heap/layout.h"
 #include "platform/os.h"
@@ -25,8 +26,7 @@ enum {
 };
 
 #define TABLE_BYTES ((uintptr_t)UNITS * HWI_SLICES * sizeof(struct hwi_page))
-#define UNIT_DESCRIPTORS_BYTES \
-  (HWI_SLICES * sizeof(struct hwi_page)) /* two small pages of the system */
+#define UNIT_DESCRIPTORS_BYTES (HWI_SLICES * sizeof(struct hwi_page)) /* two small pages of the system */
 #define PLACE_BYTES (2 * TABLE_BYTES) /* places are multiples of it, so that two copies of this code see each other */
 
 struct hwi_space hwi_space;
@@ -131,6 +131,20 @@ bool hwi_space_begin(void)
   bool has_begun = begin();
   leave(entry);
   return has_begun;
+}
+
+void hwi_space_end(void)
+{
+  struct entry entry = enter();
+  size_t end_unit = hwi_space.bytes >> HWI_UNIT_BITS;
+  hwi_space.bytes = 0;
+  if (hwi_space.start)
+    hwi_os_unmap(hwi_space.pages, table_bytes);
+  memset(taken, 0, (end_unit + WORD_BITS - 1) / WORD_BITS * sizeof *taken);
+  hwi_space.start = first_free = table_bytes = 0;
+  hwi_space.settled = NULL;
+  given_last = (struct units){0, 0};
+  leave(entry);
 }
 
 /* --- units --- */

@@ -42,22 +42,21 @@ __attribute__((no_sanitize("thread"))) static bool add_page(void *context, const
   return true;
 }
 
-static bool count_free(void *context, const struct hwi_free_block *block)
+static bool subtract_free(void *context, const struct hwi_free_block *block)
 {
-  (void)block;
-  ++*(size_t *)context;
+  struct hw_heap_class_stats *rows = (struct hw_heap_class_stats *)context;
+  subtract(&rows[hwi_page_of(block)->class_index], 1);
   return true;
 }
 
 /* The blocks of the owners' lists are free, but their pages count them as used. */
 static void subtract_lists(const struct hw_heap *heap, struct hw_heap_class_stats *rows)
 {
-  for (const struct hwi_owner *owner = heap->owners; owner; owner = owner->next)
-    for (size_t i = 0; i < heap->class_count; i++) {
-      size_t count = 0;
-      hwi_owner_each_free(owner, i, count_free, &count);
-      subtract(&rows[i], count);
-    }
+  for (const struct hwi_owner *owner = heap->owners; owner; owner = owner->next) {
+    for (size_t i = 0; i < heap->class_count; i++)
+      hwi_owner_each_free(owner, i, subtract_free, rows);
+    hwi_owner_each_saved(owner, subtract_free, rows);
+  }
 }
 
 static bool add_libc_block(void *context, void *block, size_t bytes)

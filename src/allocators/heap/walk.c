@@ -7,26 +7,46 @@ enum { WORD_BITS = 64 };
 
 /* --- lists of owners --- */
 
+/* Of a class, or, for HW_HEAP_MOST_CLASSES, of any. */
 static __attribute__((no_sanitize("thread"))) bool is_block(const struct hw_heap *heap, size_t class_index,
                                                             const struct hwi_free_block *link)
 {
   if (hwi_heap_at(link) != heap)
     return false;
   const struct hwi_page *page = hwi_page_of(link);
-  return page->kind == HWI_PAGE_SMALL && page->class_index == class_index && hwi_page_has_block(page, link);
+  bool is_of_class = page->class_index == class_index || class_index == HW_HEAP_MOST_CLASSES;
+  return page->kind == HWI_PAGE_SMALL && is_of_class && hwi_page_has_block(page, link);
 }
 
-enum hwi_walk hwi_owner_each_free(const struct hwi_owner *owner, size_t class_index, hwi_free_fn *see, void *context)
+struct list {
+  const struct hwi_free_block *first;
+  size_t class_index, most;
+};
+
+static enum hwi_walk each(const struct hw_heap *heap, struct list list, hwi_free_fn *see, void *context)
 {
-  struct hwi_free_block *const *list = __atomic_load_n(&owner->lists[class_index], __ATOMIC_RELAXED);
-  const struct hwi_free_block *block = __atomic_load_n(list, __ATOMIC_RELAXED);
+  const struct hwi_free_block *block = list.first;
   for (size_t count = 0; block; block = __atomic_load_n(&block->next, __ATOMIC_RELAXED)) {
-    if (++count > HWI_MOST_BLOCKS + HWI_MOST_KEPT || !is_block(owner->heap, class_index, block))
+    if (++count > list.most || !is_block(heap, list.class_index, block))
       return HWI_WALK_DAMAGED;
     if (!see(context, block))
       return HWI_WALK_STOPPED;
   }
   return HWI_WALK_DONE;
+}
+
+enum hwi_walk hwi_owner_each_free(const struct hwi_owner *owner, size_t class_index, hwi_free_fn *see, void *context)
+{
+  struct hwi_free_block *const *list = __atomic_load_n(&owner->lists[class_index], __ATOMIC_RELAXED);
+  const struct hwi_free_block *first = __atomic_load_n(list, __ATOMIC_RELAXED);
+  return each(owner->heap, (struct list){first, class_index, HWI_MOST_BLOCKS + HWI_MOST_KEPT}, see, context);
+}
+
+enum hwi_walk hwi_owner_each_saved(const struct hwi_owner *owner, hwi_free_fn *see, void *context)
+{
+  const struct hwi_free_block *first = __atomic_load_n(&owner->saved, __ATOMIC_RELAXED);
+  size_t most = owner->heap->taken_bytes / HW_HEAP_ALIGN;
+  return each(owner->heap, (struct list){first, HW_HEAP_MOST_CLASSES, most}, see, context);
 }
 
 /* --- one page --- */
@@ -92,12 +112,13 @@ static bool add_if_of_page(void *context, const struct hwi_free_block *block)
   return !hwi_page_has_block(addition->page, block) || add(addition->set, addition->page, block);
 }
 
-/* Adds those blocks of an owner's list that are the page's. Returns false if the list is damaged; that of a thread that a fork has
+/* Adds those blocks of an owner's lists that are the page's. Returns false if a list is damaged; those of a thread that a fork has
  * ended may be torn. */
 static bool add_from(struct free_blocks *set, const struct hwi_page *page, const struct hwi_owner *owner)
 {
   struct addition addition = {set, page};
-  return hwi_owner_each_free(owner, page->class_index, add_if_of_page, &addition) == HWI_WALK_DONE ||
+  return (hwi_owner_each_free(owner, page->class_index, add_if_of_page, &addition) == HWI_WALK_DONE &&
+          hwi_owner_each_saved(owner, add_if_of_page, &addition) == HWI_WALK_DONE) ||
          owner->state == HWI_OWNER_LOCKED;
 }
 

@@ -8,7 +8,7 @@
 
 enum { FILE_BYTES = 64 << 10, MOST_WRONG_LINES = 10, FIRST_PRINTABLE = ' ', LAST_PRINTABLE = '~' };
 
-static const char blanks[] = " \t\r";
+static const char blanks[] = " \t\r", separators[] = " \t\r="; /* of a name and its value */
 
 struct reading {
   struct hwi_heap_settings *settings;
@@ -92,12 +92,14 @@ static void read_line(struct reading *reading, char *text, size_t bytes)
   while (bytes > 0 && strchr(blanks, text[bytes - 1]))
     bytes--;
   text[bytes] = 0;
-  char *name = text + strspn(text, blanks), *value = name + strcspn(name, blanks);
+  char *name = text + strspn(text, blanks), *end = name + strcspn(name, separators);
   if (!*name)
     return;
-  if (*value)
-    *value++ = 0;
-  read_field(reading, name, value + strspn(value, blanks));
+  char *value = end + strspn(end, blanks);
+  value += *value == '=';
+  value += strspn(value, blanks);
+  *end = 0;
+  read_field(reading, name, value);
 }
 
 /* --- the file --- */
