@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ROOT / "tests/allocators/programs"
 EXAMPLES = ROOT / "examples/allocators"
 LIBRARIES = Path(os.environ.get("HW_BUILD", ROOT / "build")).resolve() / "lib"
+NOT_A_BLOCK = "no block begins there, perhaps because it was freed"
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Werror"]
 FLAGS = ["-shared", "-fPIC", "-fvisibility=hidden", "-fexceptions", f"-I{ROOT}/include", f"-I{PROGRAMS}", "-Wl,-z,now"]
 

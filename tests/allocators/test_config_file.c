@@ -58,7 +58,7 @@ static void test_what_is_read(void **state)
 {
   (void)state;
   static const char text[] =
-      "# classes\nclass_bytes 16 4K,32K\n\n  threads\tcentral # no caches\r\nkeep_free_bytes 64M\ncheck_all_frees 1";
+      "# classes\nclass_bytes 16 4K,32K\n\n  threads\tcentral # no caches\r\nkeep_free_bytes=64M\ncheck_all_frees = 1";
   read_text(text, sizeof text - 1);
   assert_int_equal(settings.config.class_count, 3);
   assert_int_equal(settings.config.class_bytes[1], 4096);

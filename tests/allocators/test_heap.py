@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from allocators_library import LIBRARIES, PROGRAMS, ROOT, expect_done
+from allocators_library import LIBRARIES, NOT_A_BLOCK, PROGRAMS, ROOT, expect_done
 
 LIBRARY = LIBRARIES / "libheapwright-heap.so"
 
@@ -50,7 +50,7 @@ def test_each_mapping_may_be_refused(programs, settings):
 # --- faults ---
 
 @pytest.mark.parametrize("what, text", [("double-free", "the block is free already"), ("realloc", None),
-                                        ("interior", "no block begins there")])
+                                        ("interior", NOT_A_BLOCK)])
 def test_faults(user, what, text):
     """An address inside a block is found only if each free is checked. A block that realloc gets is not searched in the
     lists of free blocks."""
@@ -86,6 +86,15 @@ def test_a_module_with_a_heap_is_closed_while_its_threads_run(programs, tmp_path
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", module, PROGRAMS / "heap_module.c", f"-I{ROOT}/include", archive, "-pthread"], check=True)
     closed = subprocess.run([programs(PROGRAMS / "close_module.c", "-pthread"), module], capture_output=True, text=True, timeout=60, check=False)
     assert (closed.returncode, closed.stdout, closed.stderr) == (0, "done\n", "")
+
+
+def test_a_module_with_a_heap_is_loaded_many_times(programs):
+    """Each time it left a mapping where the next one looked for a place: after some twenty times, there was none."""
+    program = programs(PROGRAMS / "load_often.c", name="load-often")
+    module = programs(PROGRAMS / "heap_module.c", "-shared", "-fPIC", f"-I{ROOT}/include", LIBRARY.parent / "static/libheapwright-heaps.a", "-pthread",
+                      name="often.so")
+    done = subprocess.run([program, module], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 
 # --- by the tool ---

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "allocators/heap/layout.h"
+
 /* --- errors --- */
 
 static void errors_name_the_member(void **state)
@@ -345,6 +347,43 @@ static void the_most_blocks_at_a_time(void **state)
   }
 }
 
+/* With its bits, such a page has room for one block. */
+static void pages_of_single_blocks_go_back(void **state)
+{
+  (void)state;
+  enum { BLOCKS = 200 };
+  static const size_t page_bytes[] = {65536};
+  void *blocks[BLOCKS];
+  struct hw_heap *heap =
+      heap_with(&(struct hw_heap_config){.page_bytes = page_bytes, .page_bytes_count = 1, .check_all_frees = true});
+  for (int i = 0; i < BLOCKS; i++)
+    blocks[i] = hw_heap_alloc(heap, LARGEST);
+  assert_int_equal(class_stats(heap, LARGEST).page_count, BLOCKS);
+  for (int i = 0; i < BLOCKS; i++)
+    assert_int_equal(hw_heap_free(heap, blocks[i]), HW_HEAP_OK);
+  assert_int_equal(class_stats(heap, LARGEST).page_count, 1);
+  assert_int_equal(hw_heap_check(heap, NULL), HW_HEAP_OK);
+  hw_heap_destroy(heap);
+}
+
+/* In any order, and with new ones in between. */
+static void heaps_come_and_go(void **state)
+{
+  (void)state;
+  enum { HEAPS = 50, STEPS = 2000 };
+  struct hw_heap *heaps[HEAPS] = {NULL};
+  uint32_t seed = 1;
+  for (int step = 0; step < STEPS; step++) {
+    size_t i = (seed = seed * 1664525 + 1013904223) >> 16 & 0xffff;
+    assert_true(hw_heap_destroy(heaps[i % HEAPS]));
+    heaps[i % HEAPS] = new_heap();
+    assert_non_null(hw_heap_alloc(heaps[i % HEAPS], 100));
+  }
+  for (int i = 0; i < HEAPS; i++)
+    assert_true(hw_heap_destroy(heaps[i]));
+  assert_null(hwi_heaps);
+}
+
 static void pages_have_the_size_of_their_class(void **state)
 {
   (void)state;
@@ -676,6 +715,8 @@ int main(void)
       cmocka_unit_test(forks_of_heaps_without_caches),
       cmocka_unit_test(figures_of_classes),
       cmocka_unit_test(the_most_blocks_at_a_time),
+      cmocka_unit_test(pages_of_single_blocks_go_back),
+      cmocka_unit_test(heaps_come_and_go),
       cmocka_unit_test(pages_have_the_size_of_their_class),
       cmocka_unit_test(a_thread_keeps_as_many_free_pages_as_it_may),
       cmocka_unit_test(classes_share_a_limit),

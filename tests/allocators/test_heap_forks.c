@@ -1,8 +1,8 @@
 /* test_heap_forks.c - forks at moments that a program cannot choose: while another one is beginning, while a thread takes back
  * blocks, and while there is one thread
  *
- * Breaks if the child of such a fork never takes the lock again, follows links between pages in a circle, or loses the memory of
- * ended threads.
+ * Breaks if the child of such a fork never takes the lock again, follows links between pages in a circle, loses the memory of
+ * ended threads, or takes blocks for used that others have freed.
  */
 #include "new_heap.h"
 
@@ -523,6 +523,43 @@ static void a_process_with_one_thread_forks(void **state)
   hw_heap_destroy(heap);
 }
 
+/* --- what other threads had freed --- */
+
+static void *free_all(void *argument)
+{
+  for (int i = 0; i < BLOCKS; i++)
+    if (hw_heap_free(heap, blocks[i]) != HW_HEAP_OK)
+      abort();
+  return argument;
+}
+
+/* Returns whether the heap knows of all blocks that they are free, and so after the next allocation. */
+static bool are_all_free(void)
+{
+  bool is_right = stats_of(heap).used_bytes == 0 && visited_bytes(heap) == 0;
+  for (int i = 0; i < BLOCKS; i++)
+    is_right &= hw_heap_free(heap, blocks[i]) == HW_HEAP_FREED && hw_heap_usable_bytes(heap, blocks[i]) == 0;
+  is_right &= hw_heap_check(heap, NULL) == HW_HEAP_OK;
+  void *more = hw_heap_alloc(heap, BLOCK_BYTES);
+  is_right &= hw_heap_usable_bytes(heap, more) == BLOCK_BYTES && stats_of(heap).used_bytes == BLOCK_BYTES;
+  return is_right && hw_heap_free(heap, more) == HW_HEAP_OK && hw_heap_check(heap, NULL) == HW_HEAP_OK;
+}
+
+/* They are in the pages of the thread that forks, which has not looked since. */
+static void what_others_freed_before_a_fork_is_free_in_the_child(void **state)
+{
+  (void)state;
+  heap = new_heap();
+  leave_blocks(NULL);
+  run_thread(free_all, NULL);
+  pid_t child = fork();
+  if (!child)
+    _exit(!are_all_free());
+  expect_child(child);
+  assert_true(are_all_free());
+  hw_heap_destroy(heap);
+}
+
 /* Its memory, and that of its lock, are gone. */
 static void a_heap_that_was_used_is_destroyed_before_the_fork(void **state)
 {
@@ -555,6 +592,7 @@ int main(void)
       cmocka_unit_test(a_thread_with_a_lock_forks_while_others_work),
       cmocka_unit_test(threads_fork_while_heaps_come_and_go),
       cmocka_unit_test(a_process_with_one_thread_forks),
+      cmocka_unit_test(what_others_freed_before_a_fork_is_free_in_the_child),
       cmocka_unit_test(a_heap_that_was_used_is_destroyed_before_the_fork),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

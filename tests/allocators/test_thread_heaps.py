@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from allocators_library import LIBRARIES, PROGRAMS, ROOT, WARNINGS, run
+from allocators_library import LIBRARIES, NOT_A_BLOCK, PROGRAMS, ROOT, WARNINGS, run
 
 INCLUDE = f"-I{ROOT}/include"
 ARCHIVE = ["-Wl,--undefined=malloc", f"-L{LIBRARIES}", "-l:libheapwright-heap.a", "-pthread"]
@@ -111,7 +111,7 @@ def test_statistics_do_not_look_at_a_heap_without_a_lock(program):
     assert process.returncode == 0 and re.search(other, process.stderr)
 
 
-@pytest.mark.parametrize("what, text", [("late", "no block begins there"), ("interior", "no block begins there"), ("double", "the block is free already")])
+@pytest.mark.parametrize("what, text", [("late", NOT_A_BLOCK), ("interior", NOT_A_BLOCK), ("double", "the block is free already")])
 def test_faults_in_a_heap_of_a_thread(program, what, text):
     """A block that is freed after its heap was destroyed is not written."""
     process = start(program("shared"), "wrong", what)

@@ -19,7 +19,7 @@ const char *hw_heap_fault_text(enum hw_heap_fault fault)
   case HW_HEAP_FOREIGN:
     return "not in the memory of this heap";
   case HW_HEAP_NOT_A_BLOCK:
-    return "no block begins there; perhaps it was freed before";
+    return "no block begins there, perhaps because it was freed";
   case HW_HEAP_FREED:
     return "the block is free already";
   case HW_HEAP_DAMAGED:

@@ -7,7 +7,8 @@ int module_use(void)
 {
   if (!heap)
     heap = hw_heap_create(NULL, NULL);
-  return hw_heap_free(heap, hw_heap_alloc(heap, 100));
+  void *block = hw_heap_alloc(heap, 100);
+  return block ? hw_heap_free(heap, block) : -1;
 }
 
 void module_end(void)

@@ -1,4 +1,5 @@
 /* heap_objects.c - a program with a heap of its own, for a checker of memory: "right", or with a leak and writes past the end */
+#include <errno.h>
 #include <heapwright/heap.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -55,7 +56,9 @@ int main(int argc, char **argv)
 {
   (void)argv;
   struct hw_heap *heap = hw_heap_create(NULL, NULL);
+  errno = 0;
   int wrong = use(heap);
+  wrong += errno != 0 || hw_heap_alloc(heap, SIZE_MAX / 4) || errno != 0;
   if (argc > 1) {
     static char *volatile lost;
     lost = hw_heap_alloc(heap, 123);

@@ -384,28 +384,41 @@ static void fork_with_threads(void)
   expect(hw_heap_destroy(own), "destroyed");
 }
 
-/* --- forks while threads with heaps without a lock are within libc ---
+/* --- forks while threads with heaps of their own are within libc ---
  *
- * A thread that has a stream's lock asks for address space, for which a fork has the lock. The fork waits for libc's lock of the list of
- * streams, whose holder waits for that of the stream. */
+ * A thread that has a stream's lock asks for address space, for which a fork has the lock, or gives back a page, for which it has the
+ * heap's. The fork waits for libc's lock of the list of streams, whose holder waits for that of the stream. */
+
+static void use_pages(void)
+{
+  enum { SMALL = 700, SMALL_BYTES = 200 };
+  void *small[SMALL];
+  for (int i = 0; i < SMALL; i++)
+    small[i] = malloc(SMALL_BYTES);
+  for (int i = 0; i < SMALL; i++)
+    free(small[i]);
+}
 
 static void use_stream(FILE *file)
 {
   enum { BLOCKS = 4, BYTES = 3 << 20 };
   flockfile(file);
+  use_pages();
   for (int i = 0; i < BLOCKS; i++) {
     void *volatile block = malloc(BYTES + (size_t)i % 2 * BYTES);
     expect(block, "no memory");
     free(block);
   }
   funlockfile(file);
+  usleep(100); /* for a thread that waits for the stream */
 }
 
 static void *flush_or_use_stream(void *number)
 {
-  const struct hw_heap_config config = {
-      .threads = HW_HEAP_SINGLE, .lock = HW_HEAP_LOCK_NONE, .returns = HW_HEAP_RETURNS_AT_ONCE};
-  struct hw_heap *heap = hw_heap_create(&config, NULL);
+  static const struct hw_heap_config configs[] = {
+      {.returns = HW_HEAP_RETURNS_AT_ONCE},
+      {.threads = HW_HEAP_SINGLE, .lock = HW_HEAP_LOCK_NONE, .returns = HW_HEAP_RETURNS_AT_ONCE}};
+  struct hw_heap *heap = hw_heap_create(&configs[(uintptr_t)number / 2 % 2], NULL);
   FILE *file = fopen("/dev/null", "w");
   expect(file && hw_heap_set_for_thread(heap), "set");
   while (!is_over)
