@@ -6,6 +6,7 @@
 #include "new_heap.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 /* --- late calls --- */
 
@@ -22,6 +23,18 @@ static bool visit(void *context, void *block, size_t bytes)
   (void)block, (void)bytes;
   ++*(int *)context;
   return true;
+}
+
+static void expect_no_table(struct hw_heap *heap)
+{
+  char text[100] = {0};
+  int ends[2];
+  assert_int_equal(pipe(ends), 0);
+  hw_heap_print_stats(heap, ends[1]);
+  close(ends[1]);
+  assert_true(read(ends[0], text, sizeof text - 1) > 0);
+  close(ends[0]);
+  assert_string_equal(text, "heapwright: the heap was destroyed\n");
 }
 
 static void expect_destroyed(struct hw_heap *heap, void *block)
@@ -77,6 +90,7 @@ static void a_late_call_is_found_and_writes_nothing(void **state)
   fill(heap, late, 1);
   assert_true(hw_heap_destroy(heap));
   expect_destroyed(heap, late[0]);
+  expect_no_table(heap);
   struct hw_heap *other = new_heap();
   fill(other, blocks, 2);
   assert_ptr_equal(blocks[1], late[1]); /* else this test shows little */

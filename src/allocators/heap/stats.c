@@ -190,6 +190,11 @@ void hwi_heap_make_table(struct hw_heap *heap, struct hwi_heap_table *table)
   struct hw_heap_class_stats rows[ROWS];
   get_all(heap, &stats, rows);
   table->bytes = 0;
+  if (!heap->is_alive) {
+    put_text(table, prefix, 0);
+    put_text(table, "the heap was destroyed\n", 0);
+    return;
+  }
   put_head(table, &stats);
   for (size_t i = 0; i < ROWS; i++)
     if (rows[i].peak_page_count)
