@@ -268,8 +268,8 @@ void hw_heap_get_stats(struct hw_heap *heap, struct hw_heap_stats *stats);
 
 /* The figures of a class. Allocations count no blocks, so that those in use are counted when the figures are asked for.
  * How many they were at most is known only if each free is checked (check_all_frees); otherwise, `peak_page_count`
- * pages had room for them. It is not known how much of a block was requested: a recording has that (heapwright report --by
- * size, heapwright tune --classes). */
+ * pages had room for them. It is not known how much of a block was requested: a recording has that (heapwright report
+ * --by size, heapwright tune --classes). */
 struct hw_heap_class_stats {
   size_t block_bytes; /* 0: the blocks above the largest class, each of which is a page of its own */
   size_t page_count, peak_page_count, page_bytes; /* pages now, and at most so far; bytes of all pages */

@@ -164,10 +164,9 @@ struct hwi_owner {
   struct hw_heap *heap;
   struct hwi_owner *next;                      /* in the heap's list; owners are never removed */
   struct hwi_owner *next_orphan, *prev_orphan; /* in the ring of orphans; the first one also in `new_orphans` */
-  struct hwi_free_block
-      *saved;       /* of the child of a fork: what other threads had freed, and is counted as used (forks.c) */
-  const void *key;  /* identifies the live thread; NULL: none */
-  uintptr_t thread; /* what its pages have as `thread` */
+  struct hwi_free_block *saved; /* what other threads had freed before a fork; counts as used (forks.c) */
+  const void *key;              /* identifies the live thread; NULL: none */
+  uintptr_t thread;             /* what its pages have as `thread` */
   size_t page_count;
   uint16_t spare_counts[HW_HEAP_MOST_CLASSES]; /* pages that are spare, without those of the classes of shared_bytes */
   size_t shared_bytes;                    /* touched bytes of spare pages of classes that share one limit for them */
@@ -208,7 +207,7 @@ struct hw_heap {
   size_t class_count;
   uint8_t class_of[HWI_GRANULES + 1];
   bool is_of_process;
-  bool is_alive;               /* false: it was destroyed, and all of this is zeros, which mostly cannot be written */
+  bool is_alive;               /* false: it was destroyed; then all of this is zeros, which mostly cannot be written */
   bool has_lock;               /* false: its config wants none, or it is not alive */
   bool uses_libc;              /* all blocks are in libc_blocks */
   uint32_t set_count;          /* how often threads have it set or pushed; atomic */

@@ -217,7 +217,7 @@ void hwi_page_end_full(struct hwi_page *page)
   list_page(page);
 }
 
-/* A page that checks each free may have room for a single block. */
+/* A page with room for a single block, which there is if each free is checked, is full and then empty. */
 void hwi_page_settle(struct hwi_page *page)
 {
   if (page->is_full) {
