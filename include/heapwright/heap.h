@@ -15,12 +15,13 @@
  * thread is noticed; without a key, what a thread had in its cache when it ended is not used again. No handler for
  * forks may make this first call; otherwise such handlers may use heaps. After a fork, the child has all heaps, and may
  * use them at once, also if the parent has other threads; what it frees in memory of these is mostly not given out
- * again. While another thread forks, a call may wait for the end of the fork: the calling thread must not have a lock
- * of libc's then for which the fork waits, such as a stream's (flockfile). Malloc and free on a heap do not wait.
+ * again. While another thread forks, a call of a function of this header may wait until the fork has ended. Its thread
+ * must not hold a lock for which the fork waits, such as that of a stream (flockfile). malloc and free of
+ * libheapwright-heap do not wait, also if a heap is set; only free does, if there is no memory to note the block.
  *
  * A module that contains this code may be closed when its heaps are destroyed and no thread is in a function of this
- * header, or is ending; and loaded again. Of the room that glibc has for the thread-local variables of modules, some
- * seven such modules take all.
+ * header, or is ending; and loaded again. glibc has little room for thread-local variables of modules that are loaded
+ * later: it is enough for some seven such modules at a time.
  *
  * If the environment has HEAPWRIGHT_HEAP_LIBC=1 when a heap is created, its blocks are those of malloc, so that
  * valgrind and the sanitizers see each of them; this is slow. An address that is none of the heap's blocks, also one
@@ -174,8 +175,8 @@ struct hw_heap_config {
   /* The memory node from which memory comes if possible, HW_HEAP_NODE(0) or more. If the system does not allow a
    * choice, the heap goes on without. Default: that of the thread that touches it first. */
   size_t numa_node;
-  /* Each free is checked fully, see hw_heap_free; it then takes longer. A page has a bit for each of its blocks after
-   * them: fewer have room, if they filled it otherwise. */
+  /* Each free is checked fully, see hw_heap_free; it then takes longer. A page has a bit for each of its blocks at its
+   * end then: where blocks would fill it, it has room for fewer. */
   bool check_all_frees;
   hw_heap_fault_fn *on_fault; /* default: nothing */
   void *fault_context;
@@ -258,8 +259,9 @@ struct hw_heap_stats {
   /* Records of threads. So many threads, or fewer, have used the heap at a time. 1 if it is central or single; with
    * HEAPWRIGHT_HEAP_LIBC not counted. */
   size_t thread_count;
-  /* Address space of the table of the memory of all heaps, as much as was needed at most. For what heaps have unmapped,
-   * it takes no memory, except on Windows and where pages of the system are larger than 4 KiB. */
+  /* The table of the memory of all heaps: address space, as much as was needed at most. Of the part for memory that was
+   * unmapped, most takes no memory; all stays on Windows, where pages of the system are larger than 4 KiB, and if the
+   * program has locked its memory (mlockall). */
   size_t table_bytes;
 };
 
@@ -268,7 +270,8 @@ void hw_heap_get_stats(struct hw_heap *heap, struct hw_heap_stats *stats);
 
 /* The figures of a class. Allocations count no blocks, so that those in use are counted when the figures are asked for.
  * How many they were at most is known only if each free is checked (check_all_frees); otherwise, `peak_page_count`
- * pages had room for them. It is not known how much of a block was requested: a recording has that (heapwright report
+ * pages had room for them. Of blocks above the largest class, it is always known. With HEAPWRIGHT_HEAP_LIBC, the peaks
+ * are the figures of now. It is not known how much of a block was requested: a recording has that (heapwright report
  * --by size, heapwright tune --classes). */
 struct hw_heap_class_stats {
   size_t block_bytes; /* 0: the blocks above the largest class, each of which is a page of its own */
