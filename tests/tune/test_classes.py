@@ -323,7 +323,7 @@ def test_a_config_file(with_config):
     ("#\nclass_bytes 16 100 32768", "heap.conf:2: class_bytes: number 2 must be a multiple of 16"),
     ("returns at-once extra", "heap.conf:1: returns must be one value"),
     ("arena_bytes 8M 4M", "heap.conf:1: arena_bytes must be one value"),
-    ("class_bytes 16 32", "heap.conf:1: class_bytes: number 2 must be 32768 in the last class"),
+    ("class_bytes 16 32", "heap.conf:1: class_bytes: number 2 must be 32768 for the last class"),
     ("class_bytes 32768 16", "heap.conf:1: class_bytes: number"),
     ("class_bytes 112 3072 32768\nclass_bytes 128 32768", "heap.conf:2: class_bytes was set in an earlier line"),
     (b"\x7fELF\0\0\0\1\n", "heap.conf:1: this is not text"),
