@@ -67,7 +67,7 @@ static bool is_in_a_list(struct hw_heap *heap, size_t class_index, const struct 
     return false;
   bool is_found = false;
   for (const struct hwi_owner *owner = heap->owners; owner && !is_found; owner = owner->next)
-    is_found = hwi_owner_each_free(owner, class_index, is_other, &block) == HWI_WALK_STOPPED;
+    is_found = hwi_owner_each_free(owner, class_index, is_other, &block) == HWI_WALK_STOPPED || is_saved(owner, block);
   hwi_heap_give_lock(heap, result);
   return is_found;
 }
@@ -82,7 +82,7 @@ static __attribute__((no_sanitize("thread"))) bool is_free(const struct hwi_page
   return is_on(page, __atomic_load_n(&page->free, __ATOMIC_RELAXED), block) ||
          is_on(page, hwi_page_remote(page), block) ||
          is_on(page, __atomic_load_n(&its->own_lists[page->class_index], __ATOMIC_RELAXED), block) ||
-         is_saved(its, block) || (!its->heap->sole && is_in_a_list(its->heap, page->class_index, block));
+         (its->heap->sole ? is_saved(its, block) : is_in_a_list(its->heap, page->class_index, block));
 }
 
 /* Returns whether the block of a small page is given out. */

@@ -429,19 +429,19 @@ static void forget_destroyed(void)
   }
 }
 
-/* The code is unloaded, or the process ends. Without heaps, nothing stays: a module may be loaded any number of times. A signal handler may
- * have interrupted the calling thread in hw_heap_create and end the process. */
+/* The code is unloaded, or the process ends, perhaps by a signal handler, and while other threads run: nothing is waited for. A library without
+ * heaps leaves nothing, since it may be loaded any number of times. */
 static __attribute__((destructor)) void end_all(void)
 {
   hwi_os_forget_thread_end();
-  if (hwi_lock_is_mine(&hwi_space.heaps_lock))
+  if (__atomic_load_n(&hwi_heaps, __ATOMIC_RELAXED) || hwi_heaps_has_lock() || !hwi_os_may_be_unloaded() ||
+      !hwi_lock_try_take(&hwi_space.heaps_lock))
     return;
-  enum hwi_lock_result heaps = hwi_lock_enter(&hwi_space.heaps_lock);
-  if (heaps != HWI_LOCK_CLOSED && !hwi_heaps) {
+  if (!hwi_heaps) {
     forget_destroyed();
     hwi_space_end();
   }
-  give_heaps(heaps);
+  hwi_lock_give(&hwi_space.heaps_lock);
 }
 
 /* --- calls --- */

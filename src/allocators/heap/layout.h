@@ -171,6 +171,7 @@ struct hwi_owner {
   uint16_t spare_counts[HW_HEAP_MOST_CLASSES]; /* pages that are spare, without those of the classes of shared_bytes */
   size_t shared_bytes;                    /* touched bytes of spare pages of classes that share one limit for them */
   uint8_t next_shared;                    /* the class of these whose spare page goes back next */
+  bool has_left_over;                     /* empty pages that are to go back when the end of a fork opens the lock */
   int8_t most_kept[HW_HEAP_MOST_CLASSES]; /* how many blocks of others are kept, at most the heap's number, */
   int8_t kept_left[HW_HEAP_MOST_CLASSES]; /* and how many more may be added until they are counted (kept.c) */
   struct hwi_exchange exchanges[HWI_SHORT_CLASSES];
@@ -244,7 +245,7 @@ struct hw_heap {
   size_t given_counts[HW_HEAP_MOST_CLASSES], peak_given_counts[HW_HEAP_MOST_CLASSES]; /* given.c; atomic */
 };
 
-/* The descriptor of slice i of the space is pages[i]. `bytes` grows; up to it, all descriptors can be read. While it is
+/* The descriptor of slice i of the space is pages[i]. `bytes` grows, until hwi_space_end; up to it, all descriptors can be read. While it is
  * 0, the other members may change. */
 struct hwi_space {
   uintptr_t start;
@@ -421,11 +422,12 @@ static inline enum hwi_lock_result hwi_heap_enter(struct hw_heap *heap)
   return hwi_heap_is_central(heap) ? HWI_LOCK_NOT_NEEDED : hwi_heap_lock(heap);
 }
 
-/* The same for what need not be done: returns HWI_LOCK_CLOSED for every heap whose lock a fork has closed. */
+/* The same for what need not be done now: returns HWI_LOCK_CLOSED for every heap whose lock another thread's fork has closed. */
 static inline enum hwi_lock_result hwi_heap_enter_unless_closed(struct hw_heap *heap)
 {
-  return hwi_heap_is_central(heap) ? HWI_LOCK_NOT_NEEDED
-                                   : hwi_heap_lock_by(heap, heap->config.lock == HW_HEAP_LOCK_SPINNING, false);
+  return hwi_heap_is_central(heap) || hwi_lock_is_closed_by_me()
+             ? HWI_LOCK_NOT_NEEDED
+             : hwi_heap_lock_by(heap, heap->config.lock == HW_HEAP_LOCK_SPINNING, false);
 }
 
 /* The counterpart, around such a call. */
@@ -513,7 +515,7 @@ static inline __attribute__((always_inline)) enum hwi_quick_free hwi_thread_try_
 /* Finds the place of the space, if that is not done yet. Returns false if there is no memory. */
 bool hwi_space_begin(void);
 
-/* No heap exists: unmaps the table, and the place is another one the next time. */
+/* No heap exists, and no thread uses one: unmaps the table, unless that would have to wait. The place is another one the next time. */
 void hwi_space_end(void);
 
 /* Maps zeroed memory at the start of a unit, in huge pages if `is_huge`. Returns its start, or 0 if there is no memory; in malloc also

@@ -217,6 +217,29 @@ void hwi_page_end_full(struct hwi_page *page)
   list_page(page);
 }
 
+/* Gives back empty pages that stayed while a fork had closed the lock. The first page of a class stays as usual. */
+static void give_left_over(struct hwi_owner *owner)
+{
+  owner->has_left_over = false;
+  for (size_t i = 0; i < owner->heap->class_count; i++)
+    for (struct hwi_page *page = owner->pages[i]->next, *next; page; page = next) {
+      next = page->next;
+      if (page->count == 0 && !page->is_spare && !give_page(page)) {
+        owner->has_left_over = true;
+        return;
+      }
+    }
+}
+
+static void give_or_leave(struct hwi_page *page)
+{
+  struct hwi_owner *owner = page->owner;
+  if (!give_page(page))
+    owner->has_left_over = true;
+  else if (owner->has_left_over)
+    give_left_over(owner);
+}
+
 /* A page with room for a single block, which there is if each free is checked, is full and then empty. */
 void hwi_page_settle(struct hwi_page *page)
 {
@@ -226,7 +249,7 @@ void hwi_page_settle(struct hwi_page *page)
       return;
   }
   if (!keeps(page))
-    give_page(page);
+    give_or_leave(page);
 }
 
 /* --- allocating --- */
@@ -383,6 +406,8 @@ static void *alloc_small(struct hwi_owner *owner, unsigned class_index)
   if (block)
     return block;
   bool has_others = !owner->heap->sole;
+  if (owner->has_left_over)
+    give_left_over(owner);
   if (has_others && hwi_owner_has_to_drain(owner) &&
       !hwi_lock_is_closed_by_me()) /* else forks.c has yet to check the lists */
     hwi_owner_drain(owner);

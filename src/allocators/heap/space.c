@@ -133,17 +133,23 @@ bool hwi_space_begin(void)
   return has_begun;
 }
 
-void hwi_space_end(void)
+static void end(void)
 {
-  struct entry entry = enter();
   size_t end_unit = hwi_space.bytes >> HWI_UNIT_BITS;
-  hwi_space.bytes = 0;
+  __atomic_store_n(&hwi_space.bytes, 0, __ATOMIC_RELEASE);
   if (hwi_space.start)
     hwi_os_unmap(hwi_space.pages, table_bytes);
   memset(taken, 0, (end_unit + WORD_BITS - 1) / WORD_BITS * sizeof *taken);
   hwi_space.start = first_free = table_bytes = 0;
   hwi_space.settled = NULL;
   given_last = (struct units){0, 0};
+}
+
+void hwi_space_end(void)
+{
+  struct entry entry = try_enter();
+  if (entry.result != HWI_LOCK_CLOSED)
+    end();
   leave(entry);
 }
 

@@ -45,6 +45,8 @@ enum hwi_walk hwi_owner_each_free(const struct hwi_owner *owner, size_t class_in
 enum hwi_walk hwi_owner_each_saved(const struct hwi_owner *owner, hwi_free_fn *see, void *context)
 {
   const struct hwi_free_block *first = __atomic_load_n(&owner->saved, __ATOMIC_RELAXED);
+  if (!first)
+    return HWI_WALK_DONE;
   size_t most = owner->heap->taken_bytes / HW_HEAP_ALIGN;
   return each(owner->heap, (struct list){first, HW_HEAP_MOST_CLASSES, most}, see, context);
 }
@@ -112,17 +114,22 @@ static bool add_if_of_page(void *context, const struct hwi_free_block *block)
   return !hwi_page_has_block(addition->page, block) || add(addition->set, addition->page, block);
 }
 
-/* Adds those blocks of an owner's lists that are the page's. Returns false if a list is damaged; those of a thread that a fork has
+/* Adds those blocks of an owner's list that are the page's. Returns false if the list is damaged; that of a thread that a fork has
  * ended may be torn. */
 static bool add_from(struct free_blocks *set, const struct hwi_page *page, const struct hwi_owner *owner)
 {
   struct addition addition = {set, page};
-  return (hwi_owner_each_free(owner, page->class_index, add_if_of_page, &addition) == HWI_WALK_DONE &&
-          hwi_owner_each_saved(owner, add_if_of_page, &addition) == HWI_WALK_DONE) ||
+  return hwi_owner_each_free(owner, page->class_index, add_if_of_page, &addition) == HWI_WALK_DONE ||
          owner->state == HWI_OWNER_LOCKED;
 }
 
-/* Returns whether a block that is not in the set has the mark of a free one: another thread may keep it. */
+static bool add_saved(struct free_blocks *set, const struct hwi_page *page, const struct hwi_owner *owner)
+{
+  struct addition addition = {set, page};
+  return hwi_owner_each_saved(owner, add_if_of_page, &addition) == HWI_WALK_DONE;
+}
+
+/* Returns whether a block that is not in the set has the mark of a free one: another thread may keep it, or it is saved. */
 static bool has_more(const struct free_blocks *set, const struct hwi_page *page)
 {
   for (size_t i = 0; i < page->carved_count; i++) {
@@ -133,10 +140,10 @@ static bool has_more(const struct free_blocks *set, const struct hwi_page *page)
   return false;
 }
 
-static bool add_kept(struct free_blocks *set, const struct hwi_page *page)
+static bool add_kept_and_saved(struct free_blocks *set, const struct hwi_page *page)
 {
   for (const struct hwi_owner *owner = page->owner->heap->owners; owner; owner = owner->next)
-    if (owner != page->owner && !add_from(set, page, owner))
+    if ((owner != page->owner && !add_from(set, page, owner)) || !add_saved(set, page, owner))
       return false;
   return true;
 }
@@ -146,7 +153,7 @@ static bool add_all(struct free_blocks *set, const struct hwi_page *page)
   if (!has_list_of_owner(page) && !add_list(set, page, page->free))
     return false;
   return set->count + hwi_page_used_count(page) == page->carved_count && add_remote(set, page) &&
-         add_from(set, page, page->owner) && (!has_more(set, page) || add_kept(set, page));
+         add_from(set, page, page->owner) && (!has_more(set, page) || add_kept_and_saved(set, page));
 }
 
 /* Returns whether a page may be between two changes: its thread was making it when another one looked, or a fork has ended the thread. */

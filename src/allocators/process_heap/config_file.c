@@ -95,6 +95,10 @@ static void read_line(struct reading *reading, char *text, size_t bytes)
   char *name = text + strspn(text, blanks), *end = name + strcspn(name, separators);
   if (!*name)
     return;
+  if (end == name) {
+    report(reading, "", "there is no name before the =");
+    return;
+  }
   char *value = end + strspn(end, blanks);
   value += *value == '=';
   value += strspn(value, blanks);

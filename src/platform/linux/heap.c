@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <linux/mempolicy.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unwind.h>
@@ -117,6 +119,14 @@ int hwi_os_lock_memory(void *start, size_t bytes)
 int hwi_os_drop_pages(void *start, size_t bytes)
 {
   return (int)CALL(SYS_madvise, start, bytes, MADV_DONTNEED, 0, 0, 0);
+}
+
+/* The linker's name for the first bytes of the program or library that has this code. */
+extern const ElfW(Ehdr) own_header __asm__("__ehdr_start") __attribute__((weak, visibility("hidden")));
+
+bool hwi_os_may_be_unloaded(void)
+{
+  return &own_header && (uintptr_t)&own_header + own_header.e_phoff != getauxval(AT_PHDR);
 }
 
 bool hwi_os_drops_small_pages(void)

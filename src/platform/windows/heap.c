@@ -81,6 +81,14 @@ int hwi_os_drop_pages(void *start, size_t bytes)
   return VirtualAlloc(start, bytes, MEM_COMMIT, PAGE_READWRITE) ? 0 : -ENOMEM;
 }
 
+bool hwi_os_may_be_unloaded(void)
+{
+  HMODULE here = NULL;
+  GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                     (const char *)&hwi_os_may_be_unloaded, &here);
+  return here != GetModuleHandleA(NULL);
+}
+
 /* Between the two calls, nobody can read them. */
 bool hwi_os_drops_small_pages(void)
 {
