@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "allocators/heap/layout.h"
 #include "allocators/lock.h"
 
 enum { BLOCK_BYTES = 4096, OF_PAGE = 65536 / BLOCK_BYTES, PAGES = 6, BLOCKS = PAGES * OF_PAGE, PATIENCE_S = 60 };
@@ -560,6 +561,39 @@ static void what_others_freed_before_a_fork_is_free_in_the_child(void **state)
   hw_heap_destroy(heap);
 }
 
+/* --- pages that become empty during a fork --- */
+
+static void *close_until_freed(void *barrier)
+{
+  hwi_heaps_before_fork();
+  pthread_barrier_wait(barrier);
+  pthread_barrier_wait(barrier);
+  assert_true(hwi_heaps_after_fork(false, NULL));
+  return NULL;
+}
+
+/* A thread that frees does not wait for the fork, and gives them back the next time that it needs memory. */
+static void pages_that_become_empty_during_a_fork_go_back_after_it(void **state)
+{
+  (void)state;
+  pthread_t closing;
+  pthread_barrier_t barrier;
+  heap = new_heap();
+  leave_blocks(NULL);
+  pthread_barrier_init(&barrier, NULL, 2);
+  assert_int_equal(pthread_create(&closing, NULL, close_until_freed, &barrier), 0);
+  pthread_barrier_wait(&barrier);
+  free_all(NULL);
+  pthread_barrier_wait(&barrier);
+  assert_int_equal(pthread_join(closing, NULL), 0);
+  assert_int_equal(pages_of_blocks(), PAGES);
+  assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, 1)), HW_HEAP_OK);
+  assert_int_equal(pages_of_blocks(), 1);
+  assert_int_equal(hw_heap_check(heap, NULL), HW_HEAP_OK);
+  pthread_barrier_destroy(&barrier);
+  hw_heap_destroy(heap);
+}
+
 /* Its memory, and that of its lock, are gone. */
 static void a_heap_that_was_used_is_destroyed_before_the_fork(void **state)
 {
@@ -593,6 +627,7 @@ int main(void)
       cmocka_unit_test(threads_fork_while_heaps_come_and_go),
       cmocka_unit_test(a_process_with_one_thread_forks),
       cmocka_unit_test(what_others_freed_before_a_fork_is_free_in_the_child),
+      cmocka_unit_test(pages_that_become_empty_during_a_fork_go_back_after_it),
       cmocka_unit_test(a_heap_that_was_used_is_destroyed_before_the_fork),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
