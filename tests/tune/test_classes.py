@@ -330,7 +330,8 @@ def test_a_config_file(with_config):
     (b"\x1b[2J evil\n", "heap.conf:1: this is not text"),
     (None, "heap.conf cannot be read (No such file or directory)"),
     ("threads single", "heap.conf:1: threads must be caching or central"),
-], ids=range(15))
+    ("= 5", "heap.conf:1: there is no name before the ="),
+], ids=range(16))
 def test_a_wrong_config_file(with_config, text, said):
     """The default is used."""
     found, stderr = with_config(text)

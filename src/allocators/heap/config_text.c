@@ -108,10 +108,10 @@ void hwi_heap_field_clear(struct hwi_heap_settings *settings, const struct hwi_h
 /* One number is for all classes. */
 static size_t count_to_print(const size_t *list, size_t count)
 {
-  size_t equal = 0;
-  while (list && equal < count && list[equal] == list[0])
-    equal++;
-  return !list ? 0 : equal == count && count > 0 ? 1 : count;
+  for (size_t i = 1; i < count; i++)
+    if (list[i] != list[0])
+      return count;
+  return 1;
 }
 
 void hwi_heap_field_print(struct hwi_message *line, const struct hw_heap_config *config,
@@ -119,7 +119,8 @@ void hwi_heap_field_print(struct hwi_message *line, const struct hw_heap_config 
 {
   if (field->kind == HWI_FIELD_LIST) {
     const size_t *list = hwi_heap_field_list(config, field);
-    for (size_t i = 0; i < count_to_print(list, hwi_heap_field_count(config, field)); i++) {
+    size_t count = list ? count_to_print(list, hwi_heap_field_count(config, field)) : 0;
+    for (size_t i = 0; i < count; i++) {
       hwi_message_text(line, i ? "," : "");
       hwi_message_number(line, list[i]);
     }

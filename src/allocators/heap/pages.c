@@ -105,8 +105,10 @@ static bool give_page(struct hwi_page *page)
 {
   struct hw_heap *heap = page->owner->heap;
   enum hwi_lock_result result = hwi_heap_enter_unless_closed(heap);
-  if (result == HWI_LOCK_CLOSED)
+  if (result == HWI_LOCK_CLOSED) {
+    page->owner->has_left_over = true;
     return false;
+  }
   unlist_page(page);
   count_page(page->owner, -1);
   hwi_arena_give(page);
@@ -224,32 +226,22 @@ static void give_left_over(struct hwi_owner *owner)
   for (size_t i = 0; i < owner->heap->class_count; i++)
     for (struct hwi_page *page = owner->pages[i]->next, *next; page; page = next) {
       next = page->next;
-      if (page->count == 0 && !page->is_spare && !give_page(page)) {
-        owner->has_left_over = true;
+      if (page->count == 0 && !page->is_spare && !give_page(page))
         return;
-      }
     }
-}
-
-static void give_or_leave(struct hwi_page *page)
-{
-  struct hwi_owner *owner = page->owner;
-  if (!give_page(page))
-    owner->has_left_over = true;
-  else if (owner->has_left_over)
-    give_left_over(owner);
 }
 
 /* A page with room for a single block, which there is if each free is checked, is full and then empty. */
 void hwi_page_settle(struct hwi_page *page)
 {
+  struct hwi_owner *owner = page->owner;
   if (page->is_full) {
     hwi_page_end_full(page);
     if (--page->count > 0)
       return;
   }
-  if (!keeps(page))
-    give_or_leave(page);
+  if (!keeps(page) && give_page(page) && owner->has_left_over)
+    give_left_over(owner);
 }
 
 /* --- allocating --- */

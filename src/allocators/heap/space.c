@@ -56,24 +56,21 @@ static struct entry enter(void)
   return (struct entry){HWI_LOCK_TAKEN, signals};
 }
 
-/* The same for malloc, which may not wait for the end of a fork: a thread whose heap has no lock learns only here that one has begun. For a
- * thread that has its heap's lock, the fork waits. */
-static struct entry enter_unless_closed(void)
-{
-  if (!hwi_is_in_malloc || hwi_heap_lock_of_thread || hwi_lock_is_alone() || hwi_lock_is_closed_by_me())
-    return enter();
-  uint64_t signals = hwi_os_hold_async_signals();
-  bool has_it = hwi_lock_try_take(&hwi_space.lock) || hwi_lock_wait(&hwi_space.lock);
-  return (struct entry){has_it ? HWI_LOCK_TAKEN : HWI_LOCK_CLOSED, signals};
-}
-
-/* For what may be done later as well: does not wait. */
-static struct entry try_enter(void)
+/* Waits for other threads only if `waits`, and never for the end of a fork. */
+static struct entry try_enter(bool waits)
 {
   if (hwi_lock_is_alone() || hwi_lock_is_closed_by_me())
     return (struct entry){HWI_LOCK_NOT_NEEDED, 0};
   uint64_t signals = hwi_os_hold_async_signals();
-  return (struct entry){hwi_lock_try_take(&hwi_space.lock) ? HWI_LOCK_TAKEN : HWI_LOCK_CLOSED, signals};
+  bool has_it = hwi_lock_try_take(&hwi_space.lock) || (waits && hwi_lock_wait(&hwi_space.lock));
+  return (struct entry){has_it ? HWI_LOCK_TAKEN : HWI_LOCK_CLOSED, signals};
+}
+
+/* Malloc may not wait for the end of a fork: a thread whose heap has no lock learns only here that one has begun. For a thread that has its
+ * heap's lock, the fork waits. */
+static struct entry enter_unless_closed(void)
+{
+  return hwi_is_in_malloc && !hwi_heap_lock_of_thread ? try_enter(true) : enter();
 }
 
 static void leave(struct entry entry)
@@ -147,7 +144,7 @@ static void end(void)
 
 void hwi_space_end(void)
 {
-  struct entry entry = try_enter();
+  struct entry entry = try_enter(false);
   if (entry.result != HWI_LOCK_CLOSED)
     end();
   leave(entry);
@@ -341,7 +338,7 @@ void hwi_space_collect(void)
 
 void hwi_space_try_collect(void)
 {
-  struct entry entry = try_enter();
+  struct entry entry = try_enter(false);
   if (entry.result != HWI_LOCK_CLOSED)
     collect();
   leave(entry);
