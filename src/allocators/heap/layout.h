@@ -74,6 +74,7 @@ enum {
   HWI_GRANULE_BITS = 4,
   HWI_RECIPROCAL_BITS = 31,
   HWI_LINE_BYTES = 64,
+  HWI_FREES_UNTIL_LOOK = 250,                             /* in a page without a count (empty.c) */
   HWI_MOST_KEPT = 64,                                     /* blocks of other threads, of a class; an int8_t */
   HWI_SHORT_CLASSES = HWI_LINE_BYTES / HW_HEAP_ALIGN - 1, /* of blocks shorter than a line, at most */
   HWI_SYSTEM_PAGE_BYTES = 4096,
@@ -125,7 +126,8 @@ struct hwi_page {
   /* Of the owner; of spans and large blocks: of the thread that has the lock. */
   alignas(HWI_LINE_BYTES) struct hwi_free_block *free;
   struct hwi_page *next, *prev;
-  uint32_t count; /* blocks given out or in the owner's list; 1 if is_full; not counted while its list is the owner's */
+  uint32_t
+      count; /* blocks given out or in the owner's list; 1 if is_full; while its list is the owner's: frees until the next look */
   bool is_full;
   union {
     bool is_spare; /* of a class: empty, and kept by the owner; the first of its class only if classes share a limit */
@@ -170,7 +172,9 @@ struct hwi_owner {
   size_t page_count;
   uint16_t spare_counts[HW_HEAP_MOST_CLASSES]; /* pages that are spare, without those of the classes of shared_bytes */
   size_t shared_bytes;                    /* touched bytes of spare pages of classes that share one limit for them */
+  uint64_t looked_ns;                     /* when the thread looked for empty pages; 0: not yet */
   uint8_t next_shared;                    /* the class of these whose spare page goes back next */
+  uint8_t slow_allocs, looks;             /* their numbers: the thread looks for empty pages now and then */
   bool has_left_over;                     /* empty pages that are to go back when the end of a fork opens the lock */
   int8_t most_kept[HW_HEAP_MOST_CLASSES]; /* how many blocks of others are kept, at most the heap's number, */
   int8_t kept_left[HW_HEAP_MOST_CLASSES]; /* and how many more may be added until they are counted (kept.c) */
@@ -231,6 +235,8 @@ struct hw_heap {
   size_t kept_bytes;                      /* in free slices that are touched, and in free large blocks */
   size_t least_kept_bytes;                /* the least of it since then: */
   uint64_t excess_since_ns;               /* when memory was last returned, or could have been */
+  size_t least_idle_bytes;                /* the least of kept_bytes since then: */
+  uint64_t idle_since_ns;                 /* when idle memory could have been returned */
   uint64_t needed_ns;                     /* when memory was last taken */
   uint64_t returned_ns;                   /* when memory was last returned, or that was found to be a mistake */
   size_t returned_bytes, new_bytes;       /* returned lately; taken from the system since */
@@ -467,6 +473,24 @@ static inline size_t hwi_page_index(const struct hwi_page *page, size_t off)
   return (size_t)((off >> HWI_GRANULE_BITS) * (uint64_t)page->reciprocal >> HWI_RECIPROCAL_BITS);
 }
 
+/* Returns whether blocks are given out from the page's list, so that nobody counts them. */
+static inline bool hwi_page_has_list_of_owner(const struct hwi_page *page)
+{
+  return page != &hwi_no_page && page->owner->lists[page->class_index] == &page->free;
+}
+
+/* How much of it was touched since the page was taken; the rest may be in memory, too. */
+static inline size_t hwi_page_touched_bytes(const struct hwi_page *page)
+{
+  return page->carved_count * page->block_bytes;
+}
+
+/* Returns whether one limit is for the free pages of this class and of others. */
+static inline bool hwi_owner_shares_spares(const struct hwi_owner *owner, size_t class_index)
+{
+  return owner->heap->thread_pages[class_index] == 0;
+}
+
 /* Returns NULL if the slow path is needed. `bytes` is at most HW_HEAP_LARGEST_CLASS_BYTES. */
 static inline __attribute__((always_inline)) void *hwi_owner_try_alloc(struct hwi_owner *owner, size_t bytes)
 {
@@ -637,9 +661,9 @@ void hwi_owner_clear(struct hwi_owner *owner);
 /* The thread ends: its owner is an orphan from then on. */
 void hwi_owner_end(struct hwi_owner *owner);
 
-/* Takes back what other threads freed; the caller has the owner. */
-bool hwi_owner_has_to_drain(const struct hwi_owner *owner);
+/* Takes back what other threads freed; the caller has the owner. The second function does so only if there is any, and not within a fork. */
 void hwi_owner_drain(struct hwi_owner *owner);
+void hwi_owner_drain_if_needed(struct hwi_owner *owner);
 void hwi_owner_drain_orphans(struct hw_heap *heap);
 
 /* Takes a page with room from an orphan. Looks at a few orphans only, in turn. Returns false if these have none, or the lock is
@@ -699,15 +723,25 @@ void hwi_owner_use_own_list(struct hwi_owner *owner, size_t class_index);
 void hwi_page_move(struct hwi_page *page, struct hwi_owner *owner);
 bool hwi_page_has_room(const struct hwi_page *page);
 
+/* It is in no list of the owner any more. */
+void hwi_page_leave_owner(struct hwi_page *page);
+
 /* The page has free blocks again, but its count is still that of a page without any. */
 void hwi_page_end_full(struct hwi_page *page);
-void hwi_owner_give_empty_pages(struct hwi_owner *owner);
 void *hwi_owner_alloc(struct hwi_owner *owner, size_t bytes);
 /* From the pages that the owner has, without the lock and without touching memory. NULL: they have nothing free, for now. `bytes`
  * is at most HW_HEAP_LARGEST_CLASS_BYTES. */
 void *hwi_owner_alloc_own(struct hwi_owner *owner, size_t bytes);
 void *hwi_owner_alloc_aligned(struct hwi_owner *owner, size_t align, size_t bytes);
 void *hwi_owner_alloc_zeroed(struct hwi_owner *owner, size_t align, size_t bytes);
+
+/* --- empty.c: the caller has the owner --- */
+
+/* All free blocks of the owner's lists go back to their pages, and all empty pages to the heap. */
+void hwi_owner_give_empty_pages(struct hwi_owner *owner);
+
+/* Ten times a second at most: looks for pages that became empty without being counted, and whether the heap is to return memory. */
+void hwi_owner_pass_by(struct hwi_owner *owner);
 
 /* --- frees.c --- */
 

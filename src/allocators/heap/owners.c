@@ -23,7 +23,7 @@ static void release_orphan(struct hwi_owner *owner)
   __atomic_store_n(&owner->state, (uint32_t)HWI_OWNER_ORPHAN, __ATOMIC_SEQ_CST);
 }
 
-bool hwi_owner_has_to_drain(const struct hwi_owner *owner)
+static bool has_to_drain(const struct hwi_owner *owner)
 {
   return __atomic_load_n(&owner->inbox, __ATOMIC_SEQ_CST) || __atomic_load_n(&owner->saved, __ATOMIC_RELAXED);
 }
@@ -31,7 +31,7 @@ bool hwi_owner_has_to_drain(const struct hwi_owner *owner)
 /* Ends: each round empties the inbox, or another thread has the orphan and does so. */
 static void drain_orphan(struct hwi_owner *owner)
 {
-  while (hwi_owner_has_to_drain(owner) && lock_orphan(owner)) {
+  while (has_to_drain(owner) && lock_orphan(owner)) {
     hwi_owner_drain(owner);
     hwi_owner_give_empty_pages(owner);
     release_orphan(owner);
@@ -83,6 +83,8 @@ static struct hwi_free_block *join(struct hwi_free_block *one, struct hwi_free_b
 static void take_back(struct hwi_page *page, struct hwi_free_block *list, size_t count)
 {
   page->free = join(list, page->free);
+  if (hwi_page_has_list_of_owner(page))
+    return;
   if (page->is_full)
     hwi_page_end_full(page);
   page->count -= (uint32_t)count;
@@ -126,6 +128,12 @@ void hwi_owner_drain(struct hwi_owner *owner)
       drain_orphan(push_page(page));
   }
   take_saved(owner);
+}
+
+void hwi_owner_drain_if_needed(struct hwi_owner *owner)
+{
+  if (has_to_drain(owner) && !hwi_lock_is_closed_by_me()) /* else forks.c has yet to check the lists */
+    hwi_owner_drain(owner);
 }
 
 void hwi_owner_drain_orphans(struct hw_heap *heap)
@@ -260,8 +268,8 @@ bool hwi_owner_adopt(struct hwi_owner *owner, struct hwi_page *page)
     hwi_page_move(page, owner);
   release_orphan(from);
   drain_orphan(from);
-  if (is_its && hwi_owner_has_to_drain(owner) && !hwi_lock_is_closed_by_me()) /* a thread that only frees */
-    hwi_owner_drain(owner);
+  if (is_its)
+    hwi_owner_drain_if_needed(owner); /* a thread that only frees */
   return is_its;
 }
 

@@ -33,30 +33,18 @@ static void unlink_from(struct hwi_page **head, struct hwi_page *page, struct hw
     *head = page->next ? page->next : none;
 }
 
-/* Returns whether one limit is for the free pages of this class and of others. */
-static bool shares_spares(const struct hwi_owner *owner, size_t class_index)
-{
-  return owner->heap->thread_pages[class_index] == 0;
-}
-
 /* Returns whether blocks are taken from the first page one by one, so that it has a count. If each free is checked, blocks are not
  * given out again at once. */
 static bool counts_each(const struct hwi_owner *owner, size_t class_index)
 {
-  return shares_spares(owner, class_index) && !owner->heap->config.check_all_frees;
-}
-
-/* Since the page was taken; the rest may be in memory, too. */
-static size_t touched_bytes(const struct hwi_page *page)
-{
-  return page->carved_count * page->block_bytes;
+  return hwi_owner_shares_spares(owner, class_index) && !owner->heap->config.check_all_frees;
 }
 
 /* An empty page is used, or leaves the owner's list. */
 static void end_spare(struct hwi_page *page)
 {
-  if (page->is_spare && shares_spares(page->owner, page->class_index))
-    page->owner->shared_bytes -= touched_bytes(page);
+  if (page->is_spare && hwi_owner_shares_spares(page->owner, page->class_index))
+    page->owner->shared_bytes -= hwi_page_touched_bytes(page);
   else if (page->is_spare)
     page->owner->spare_counts[page->class_index]--;
   page->is_spare = false;
@@ -95,25 +83,15 @@ void hwi_page_move(struct hwi_page *page, struct hwi_owner *owner)
   page->is_full ? list_full(page) : list_page(page);
 }
 
+void hwi_page_leave_owner(struct hwi_page *page)
+{
+  unlist_page(page);
+  count_page(page->owner, -1);
+}
+
 bool hwi_page_has_room(const struct hwi_page *page)
 {
   return page->free || page->carved_count < page->capacity;
-}
-
-/* Returns false, and the page stays, while a fork has closed the lock: the fast path of free may wait for no fork either. */
-static bool give_page(struct hwi_page *page)
-{
-  struct hw_heap *heap = page->owner->heap;
-  enum hwi_lock_result result = hwi_heap_enter_unless_closed(heap);
-  if (result == HWI_LOCK_CLOSED) {
-    page->owner->has_left_over = true;
-    return false;
-  }
-  unlist_page(page);
-  count_page(page->owner, -1);
-  hwi_arena_give(page);
-  hwi_heap_leave(heap, result);
-  return true;
 }
 
 /* --- the owner's list --- */
@@ -127,45 +105,18 @@ void hwi_owner_use_own_list(struct hwi_owner *owner, size_t class_index)
   *own = page->free;
   page->free = NULL;
   page->count = page->carved_count;
-  __atomic_store_n(&owner->lists[class_index], own, __ATOMIC_RELAXED);
+  __atomic_store_n(&owner->lists[class_index], own, __ATOMIC_RELEASE);
 }
 
-/* The count is not that of the blocks from now on. It is so large that it is rarely 0, which then means nothing: the first page of a
- * class stays. If each free is checked, blocks are not given out again at once, so that a second free of them is found. */
+/* The count is not that of the blocks from now on. If each free is checked, blocks are not given out again at once, so that a second free of
+ * them is found. */
 static void use_list_of(struct hwi_page *page)
 {
   struct hwi_owner *owner = page->owner;
   __atomic_store_n(&owner->lists[page->class_index], &page->free, __ATOMIC_RELAXED);
-  page->count = UINT32_MAX;
+  __atomic_store_n(&page->count, HWI_FREES_UNTIL_LOOK - 1, __ATOMIC_RELEASE);
   if (owner->heap->config.check_all_frees)
     hwi_owner_use_own_list(owner, page->class_index);
-}
-
-/* Its blocks go back to their pages. */
-static void give_list(struct hwi_owner *owner, size_t class_index)
-{
-  hwi_owner_use_own_list(owner, class_index);
-  hwi_owner_give_kept(owner, class_index, 0);
-  struct hwi_free_block *block = owner->own_lists[class_index], *next;
-  owner->own_lists[class_index] = NULL;
-  for (; block; block = next) {
-    struct hwi_page *page = hwi_page_of(block); /* the program may have overwritten the mark */
-    next = block->next;
-    block->next = NULL;
-    hwi_owner_give_back(owner, page, block, block, 1);
-  }
-}
-
-void hwi_owner_give_empty_pages(struct hwi_owner *owner)
-{
-  for (size_t i = 0; i < HW_HEAP_MOST_CLASSES; i++) {
-    give_list(owner, i);
-    for (struct hwi_page *page = owner->pages[i], *next; page && page != &hwi_no_page; page = next) {
-      next = page->next;
-      if (page->count == 0)
-        give_page(page);
-    }
-  }
 }
 
 /* --- full pages --- */
@@ -178,70 +129,12 @@ static void set_full(struct hwi_page *page)
   page->count = 1;
 }
 
-/* Gives back free pages of other classes until at most MOST_BYTES are kept, or this page alone. */
-static void keep_with_others(struct hwi_page *page)
-{
-  enum { MOST_BYTES = 512 << 10 };
-  struct hwi_owner *owner = page->owner;
-  page->is_spare = true;
-  owner->shared_bytes += touched_bytes(page);
-  for (size_t i = 0; i < owner->heap->class_count && owner->shared_bytes > MOST_BYTES; i++) {
-    struct hwi_page *other = owner->pages[owner->next_shared];
-    if (other != page && other->is_spare && shares_spares(owner, owner->next_shared) && !give_page(other))
-      return;
-    owner->next_shared = (uint8_t)((owner->next_shared + 1u) % owner->heap->class_count);
-  }
-}
-
-/* Returns whether the thread keeps an empty page. The first one of its class stays, since the next block of the class would
- * need a new one. */
-static bool keeps(struct hwi_page *page)
-{
-  struct hwi_owner *owner = page->owner;
-  size_t class_index = page->class_index;
-  if (!page->prev) {
-    if (shares_spares(owner, class_index))
-      keep_with_others(page);
-    return true;
-  }
-  if (owner->spare_counts[class_index] + (size_t)1 >= owner->heap->thread_pages[class_index])
-    return false;
-  owner->spare_counts[class_index]++;
-  page->is_spare = true;
-  return true;
-}
-
 void hwi_page_end_full(struct hwi_page *page)
 {
   unlink_from(&page->owner->full, page, NULL);
   page->is_full = false;
   page->count = page->capacity;
   list_page(page);
-}
-
-/* Gives back empty pages that stayed while a fork had closed the lock. The first page of a class stays as usual. */
-static void give_left_over(struct hwi_owner *owner)
-{
-  owner->has_left_over = false;
-  for (size_t i = 0; i < owner->heap->class_count; i++)
-    for (struct hwi_page *page = owner->pages[i]->next, *next; page; page = next) {
-      next = page->next;
-      if (page->count == 0 && !page->is_spare && !give_page(page))
-        return;
-    }
-}
-
-/* A page with room for a single block, which there is if each free is checked, is full and then empty. */
-void hwi_page_settle(struct hwi_page *page)
-{
-  struct hwi_owner *owner = page->owner;
-  if (page->is_full) {
-    hwi_page_end_full(page);
-    if (--page->count > 0)
-      return;
-  }
-  if (!keeps(page) && give_page(page) && owner->has_left_over)
-    give_left_over(owner);
 }
 
 /* --- allocating --- */
@@ -394,15 +287,15 @@ static void *alloc_touched(struct hwi_owner *owner, unsigned class_index)
 /* What other threads have freed comes before memory that is not touched yet, and pages of ended threads before new ones. */
 static void *alloc_small(struct hwi_owner *owner, unsigned class_index)
 {
+  enum { SLOW_ALLOCS_UNTIL_LOOK = 16 };
   void *block = alloc_touched(owner, class_index);
   if (block)
     return block;
   bool has_others = !owner->heap->sole;
-  if (owner->has_left_over)
-    give_left_over(owner);
-  if (has_others && hwi_owner_has_to_drain(owner) &&
-      !hwi_lock_is_closed_by_me()) /* else forks.c has yet to check the lists */
-    hwi_owner_drain(owner);
+  if (++owner->slow_allocs % SLOW_ALLOCS_UNTIL_LOOK == 0 || owner->has_left_over)
+    hwi_owner_pass_by(owner);
+  if (has_others)
+    hwi_owner_drain_if_needed(owner);
   if (!find_room(owner, class_index, true)) {
     if (!(has_others && hwi_owner_adopt_page(owner, class_index)) && !add_page(owner, class_index))
       return NULL;

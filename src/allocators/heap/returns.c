@@ -30,6 +30,7 @@ enum {
   EXCESS_PART = 4,
   NS_PER_MS = 1000000,
   SOON_MS = 1000,
+  IDLE_MS = 400,
   SOON_NS_PER_BYTE = 16, /* to return a byte and to touch it again takes some 0.5 ns, which may be 3 % of the time */
   PATIENCE_STEP = 2,
   MOST_PATIENCE = 5, /* 32 times as much */
@@ -124,8 +125,13 @@ static uint64_t larger(uint64_t a, uint64_t b)
   return a > b ? a : b;
 }
 
-/* Returns how much free memory may be kept for any time. */
-static size_t most_kept_bytes(const struct hw_heap *heap)
+static size_t smaller(size_t a, size_t b)
+{
+  return a < b ? a : b;
+}
+
+/* Returns how much free memory may be kept for any time, but `least_bytes` also if little is in use. */
+static size_t most_kept_bytes(const struct hw_heap *heap, size_t least_bytes)
 {
   switch (heap->config.returns) {
   case HW_HEAP_RETURNS_AT_ONCE:
@@ -135,13 +141,8 @@ static size_t most_kept_bytes(const struct hw_heap *heap)
   default:
     return heap->config.keep_free_bytes
                ? heap->config.keep_free_bytes
-               : (size_t)larger(LEAST_KEPT_BYTES, (heap->taken_bytes + heap->large_bytes) / KEPT_PART);
+               : (size_t)larger(least_bytes, (heap->taken_bytes + heap->large_bytes) / KEPT_PART);
   }
-}
-
-static unsigned smaller(unsigned a, unsigned b)
-{
-  return a < b ? a : b;
 }
 
 /* Is what was returned last taken again too early, if at all? */
@@ -157,7 +158,7 @@ static void learn(struct hw_heap *heap, uint64_t now)
   bool is_soon = is_soon_after_return(heap, now);
   bool was_wrong = is_soon && heap->returned_bytes && heap->new_bytes >= heap->returned_bytes / 2;
   if (was_wrong) {
-    heap->patience = smaller(heap->patience + PATIENCE_STEP, MOST_PATIENCE);
+    heap->patience = (unsigned)smaller(heap->patience + PATIENCE_STEP, MOST_PATIENCE);
     heap->returned_ns = now;
   } else if (!is_soon && heap->patience > 0)
     heap->patience--;
@@ -216,18 +217,34 @@ static void return_kept(struct hw_heap *heap, size_t most_bytes, uint64_t now)
 void hwi_heap_count_taken(struct hw_heap *heap, size_t kept_bytes, size_t new_bytes)
 {
   heap->kept_bytes -= kept_bytes;
-  if (heap->kept_bytes < heap->least_kept_bytes)
-    heap->least_kept_bytes = heap->kept_bytes;
+  heap->least_kept_bytes = smaller(heap->least_kept_bytes, heap->kept_bytes);
+  heap->least_idle_bytes = smaller(heap->least_idle_bytes, heap->kept_bytes);
   heap->new_bytes += new_bytes;
   if (heap->config.returns == HW_HEAP_RETURNS_LATER)
     heap->needed_ns = hwi_os_coarse_ns();
 }
 
+/* Now and then, what was not needed since the last time goes back also of the little that is kept otherwise. */
+static void return_idle(struct hw_heap *heap)
+{
+  uint64_t now = hwi_os_coarse_ns();
+  if (now - heap->idle_since_ns < (uint64_t)IDLE_MS * NS_PER_MS)
+    return;
+  size_t most = most_kept_bytes(heap, 0), idle = smaller(heap->least_idle_bytes, heap->kept_bytes);
+  if (idle > most)
+    hwi_heap_trim(heap, heap->kept_bytes - (idle - most));
+  heap->idle_since_ns = now;
+  heap->least_idle_bytes = heap->kept_bytes;
+}
+
 void hwi_heap_pass_by(struct hw_heap *heap)
 {
-  size_t most = most_kept_bytes(heap);
-  if (heap->kept_bytes <= most)
+  size_t most = most_kept_bytes(heap, LEAST_KEPT_BYTES);
+  if (heap->kept_bytes <= most) {
+    if (heap->config.returns == HW_HEAP_RETURNS_LATER)
+      return_idle(heap);
     return;
+  }
   if (heap->config.returns != HW_HEAP_RETURNS_LATER) {
     hwi_heap_trim(heap, most);
     return;

@@ -60,13 +60,17 @@ static __attribute__((no_sanitize("thread"))) bool has_list_of_owner(const struc
   return owner && owner->lists[page->class_index] == &page->free;
 }
 
-/* A count that is larger than that of all blocks is none: the owner's list has become that of the page since then. */
+/* Another thread may be changing the page. While the count is none, the owner's list is that of the page: this is seen before the count
+ * is read, or after it. */
 __attribute__((no_sanitize("thread"))) size_t hwi_page_used_count(const struct hwi_page *page)
 {
+  bool is_counted = !has_list_of_owner(page);
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
   size_t count = page->count, carved = page->carved_count;
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
   if (page->is_full)
     return page->capacity;
-  return count > carved || has_list_of_owner(page) ? carved : count;
+  return is_counted && !has_list_of_owner(page) && count < carved ? count : carved;
 }
 
 /* A bit for each block of a page: those that are free. */

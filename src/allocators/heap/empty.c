@@ -1,0 +1,177 @@
+/* empty.c - pages of an owner whose blocks are all free: which of them the thread keeps, and when it finds them
+ *
+ * A page with a count is found when its last block is freed: it goes back to the heap, or the thread keeps it for the next block. The
+ * first page of a class has no count while its list is the owner's. So the thread looks now and then, when it is on a slow path anyway: after
+ * some frees in such a page, and after some allocations for which a class had no touched block left. If no block of the page was freed since the last look, it
+ * gets its count again, for which its list is followed. If it is empty then, or at a later look, it goes back. Blocks of others that the
+ * thread keeps (kept.c) hold pages, too, and nobody knows whether they are in use: they go back at each sixteenth look.
+ */
+#include "allocators/heap/layout.h"
+
+#include "platform/os.h"
+
+/* --- going back --- */
+
+/* Returns false, and the page stays, while a fork has closed the lock: the fast path of free may wait for no fork either. */
+static bool give_page(struct hwi_page *page)
+{
+  struct hw_heap *heap = page->owner->heap;
+  enum hwi_lock_result result = hwi_heap_enter_unless_closed(heap);
+  if (result == HWI_LOCK_CLOSED) {
+    page->owner->has_left_over = true;
+    return false;
+  }
+  hwi_page_leave_owner(page);
+  hwi_arena_give(page);
+  hwi_heap_leave(heap, result);
+  return true;
+}
+
+/* Its blocks go back to their pages. */
+static void give_list(struct hwi_owner *owner, size_t class_index)
+{
+  hwi_owner_use_own_list(owner, class_index);
+  hwi_owner_give_kept(owner, class_index, 0);
+  struct hwi_free_block *block = owner->own_lists[class_index], *next;
+  owner->own_lists[class_index] = NULL;
+  for (; block; block = next) {
+    struct hwi_page *page = hwi_page_of(block); /* the program may have overwritten the mark */
+    next = block->next;
+    block->next = NULL;
+    hwi_owner_give_back(owner, page, block, block, 1);
+  }
+}
+
+void hwi_owner_give_empty_pages(struct hwi_owner *owner)
+{
+  for (size_t i = 0; i < HW_HEAP_MOST_CLASSES; i++) {
+    give_list(owner, i);
+    for (struct hwi_page *page = owner->pages[i], *next; page && page != &hwi_no_page; page = next) {
+      next = page->next;
+      if (page->count == 0)
+        give_page(page);
+    }
+  }
+}
+
+/* --- staying --- */
+
+/* Gives back free pages of other classes until at most MOST_BYTES are kept, or this page alone. */
+static void keep_with_others(struct hwi_page *page)
+{
+  enum { MOST_BYTES = 512 << 10 };
+  struct hwi_owner *owner = page->owner;
+  page->is_spare = true;
+  owner->shared_bytes += hwi_page_touched_bytes(page);
+  for (size_t i = 0; i < owner->heap->class_count && owner->shared_bytes > MOST_BYTES; i++) {
+    struct hwi_page *other = owner->pages[owner->next_shared];
+    if (other != page && other->is_spare && hwi_owner_shares_spares(owner, owner->next_shared) && !give_page(other))
+      return;
+    owner->next_shared = (uint8_t)((owner->next_shared + 1u) % owner->heap->class_count);
+  }
+}
+
+/* Returns whether the thread keeps an empty page. The first one of its class stays, since the next block of the class would
+ * need a new one. */
+static bool keeps(struct hwi_page *page)
+{
+  struct hwi_owner *owner = page->owner;
+  size_t class_index = page->class_index;
+  if (!page->prev) {
+    if (hwi_owner_shares_spares(owner, class_index))
+      keep_with_others(page);
+    return true;
+  }
+  if (owner->spare_counts[class_index] + (size_t)1 >= owner->heap->thread_pages[class_index])
+    return false;
+  owner->spare_counts[class_index]++;
+  page->is_spare = true;
+  return true;
+}
+
+/* Gives back empty pages that stayed while a fork had closed the lock. The first page of a class stays as usual. */
+static void give_left_over(struct hwi_owner *owner)
+{
+  owner->has_left_over = false;
+  for (size_t i = 0; i < owner->heap->class_count; i++)
+    for (struct hwi_page *page = owner->pages[i]->next, *next; page; page = next) {
+      next = page->next;
+      if (page->count == 0 && !page->is_spare && !give_page(page))
+        return;
+    }
+}
+
+/* --- looking --- */
+
+/* Gives the page a count, if no block of it was freed since the last look. */
+static void count_if_idle(struct hwi_page *page)
+{
+  struct hwi_owner *owner = page->owner;
+  uint32_t free_count = 0;
+  if (page->count != HWI_FREES_UNTIL_LOOK) {
+    page->count = HWI_FREES_UNTIL_LOOK;
+    return;
+  }
+  for (const struct hwi_free_block *block = page->free; block; block = block->next)
+    if (!hwi_page_has_block(page, block) || free_count++ == page->carved_count)
+      return; /* the program has overwritten a link: who allocates the block will see */
+  page->count = page->carved_count - free_count;
+  __atomic_store_n(&owner->lists[page->class_index], &owner->own_lists[page->class_index], __ATOMIC_RELEASE);
+}
+
+static void look(struct hwi_owner *owner)
+{
+  enum { LOOKS_UNTIL_ALL = 16 };
+  struct hw_heap *heap = owner->heap;
+  bool is_for_all = ++owner->looks % LOOKS_UNTIL_ALL == 0;
+  if (!heap->sole)
+    hwi_owner_drain_if_needed(owner);
+  for (size_t i = 0; i < heap->class_count; i++) {
+    if (hwi_page_has_list_of_owner(owner->pages[i]))
+      count_if_idle(owner->pages[i]);
+    else if (is_for_all)
+      give_list(owner, i);
+    for (struct hwi_page *page = owner->pages[i]; page != &hwi_no_page && page->count == 0; page = owner->pages[i])
+      if (!give_page(page))
+        return;
+  }
+  enum hwi_lock_result result = hwi_heap_enter_unless_closed(heap);
+  if (result == HWI_LOCK_CLOSED)
+    return;
+  hwi_heap_pass_by(heap);
+  hwi_heap_leave(heap, result);
+}
+
+void hwi_owner_pass_by(struct hwi_owner *owner)
+{
+  enum { EVERY_NS = 100000000 };
+  const struct hw_heap_config *config = &owner->heap->config;
+  if (owner->has_left_over)
+    give_left_over(owner);
+  if (config->returns == HW_HEAP_RETURNS_ON_COLLECT || config->check_all_frees)
+    return;
+  uint64_t now = hwi_os_coarse_ns(), before = owner->looked_ns;
+  if (before && now - before < EVERY_NS)
+    return;
+  owner->looked_ns = now;
+  if (before)
+    look(owner);
+}
+
+/* A page with room for a single block, which there is if each free is checked, is full and then empty. */
+void hwi_page_settle(struct hwi_page *page)
+{
+  struct hwi_owner *owner = page->owner;
+  if (hwi_page_has_list_of_owner(page)) {
+    page->count = HWI_FREES_UNTIL_LOOK - 1;
+    hwi_owner_pass_by(owner);
+    return;
+  }
+  if (page->is_full) {
+    hwi_page_end_full(page);
+    if (--page->count > 0)
+      return;
+  }
+  if (!keeps(page) && give_page(page) && owner->has_left_over)
+    give_left_over(owner);
+}

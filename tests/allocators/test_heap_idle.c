@@ -1,0 +1,405 @@
+/* test_heap_idle.c - what a thread has freed, and does not use any more, goes back although nobody counted it
+ *
+ * Breaks if the page of a class that is not in use stays with the thread, if one that is in use does not, if a block is lost or given out
+ * twice by a look, or if free memory that is never needed stays in the heap. A look is due 100 ms after the last one, memory after 400:
+ * the tests write other times into the records instead of waiting.
+ */
+#include "allocators/heap/process_owner.h"
+#include "new_heap.h"
+
+#include <pthread.h>
+
+enum { BYTES = 64, OTHER_BYTES = 160, BLOCKS = 600 }; /* more than the frees between two looks, in one page */
+
+static void make_look_due(struct hw_heap *heap)
+{
+  hwi_heap_owner(heap)->looked_ns = 1;
+}
+
+/* So many frees of a class that the thread looks. */
+static void look_in(struct hw_heap *heap, size_t bytes)
+{
+  make_look_due(heap);
+  for (int i = 0; i < HWI_FREES_UNTIL_LOOK; i++)
+    assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, bytes)), HW_HEAP_OK);
+}
+
+/* The other class is then in use. */
+static void look(struct hw_heap *heap)
+{
+  look_in(heap, OTHER_BYTES);
+}
+
+static struct hw_heap_class_stats row_of(struct hw_heap *heap, size_t bytes)
+{
+  struct hw_heap_class_stats rows[HW_HEAP_MOST_CLASSES + 1];
+  size_t count = hw_heap_get_class_stats(heap, rows, HW_HEAP_MOST_CLASSES + 1);
+  for (size_t i = 0; i < count; i++)
+    if (rows[i].block_bytes == bytes)
+      return rows[i];
+  return (struct hw_heap_class_stats){0};
+}
+
+static size_t pages_of(struct hw_heap *heap, size_t bytes)
+{
+  return row_of(heap, bytes).page_count;
+}
+
+static void alloc_blocks(struct hw_heap *heap, void **blocks)
+{
+  for (int i = 0; i < BLOCKS; i++)
+    assert_non_null(blocks[i] = hw_heap_alloc(heap, BYTES));
+}
+
+static void free_blocks(struct hw_heap *heap, void **blocks, int first)
+{
+  for (int i = first; i < BLOCKS; i++)
+    assert_int_equal(hw_heap_free(heap, blocks[i]), HW_HEAP_OK);
+}
+
+/* --- pages --- */
+
+static void the_page_of_a_class_that_is_not_used_goes_back(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  void *blocks[BLOCKS];
+  alloc_blocks(heap, blocks);
+  look(heap);
+  free_blocks(heap, blocks, 0);
+  look(heap);
+  assert_int_equal(pages_of(heap, BYTES), 1); /* it was used since the look before */
+  look(heap);
+  assert_int_equal(pages_of(heap, BYTES), 0);
+  assert_int_equal(pages_of(heap, OTHER_BYTES), 1);
+  assert_int_equal(row_of(heap, OTHER_BYTES).taken_page_count, 1);
+  expect_right(heap);
+  alloc_blocks(heap, blocks);
+  expect_right(heap);
+  hw_heap_destroy(heap);
+}
+
+/* Above 4 KiB, pages are counted, and stay for the next block of their class. */
+static void a_page_that_was_kept_for_the_next_block_goes_back(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, LARGEST)), HW_HEAP_OK);
+  look(heap);
+  look(heap);
+  assert_int_equal(pages_of(heap, LARGEST), 0);
+  expect_right(heap);
+  hw_heap_destroy(heap);
+}
+
+static void looks_come_no_oftener_than_that(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  void *blocks[BLOCKS];
+  alloc_blocks(heap, blocks);
+  free_blocks(heap, blocks, 0);
+  for (int i = 0; i < 3; i++) {
+    look(heap);
+    assert_int_equal(pages_of(heap, BYTES), i < 1);
+    alloc_blocks(heap, blocks);
+    hwi_heap_existing_owner(heap)->looked_ns = UINT64_MAX / 2; /* long before the next one */
+    free_blocks(heap, blocks, 0);
+    for (int k = 0; k < 4 * HWI_FREES_UNTIL_LOOK; k++)
+      assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, OTHER_BYTES)), HW_HEAP_OK);
+    assert_int_equal(pages_of(heap, BYTES), 1);
+    look(heap);
+  }
+  hw_heap_destroy(heap);
+}
+
+static void a_page_with_a_block_stays_until_that_is_freed(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  void *blocks[BLOCKS];
+  alloc_blocks(heap, blocks);
+  free_blocks(heap, blocks, 1);
+  for (int i = 0; i < 3; i++)
+    look(heap);
+  assert_int_equal(pages_of(heap, BYTES), 1);
+  assert_int_equal(used_bytes(heap), BYTES);
+  expect_right(heap);
+  assert_int_equal(hw_heap_free(heap, blocks[1]), HW_HEAP_FREED);
+  assert_int_equal(hw_heap_free(heap, blocks[0]), HW_HEAP_OK);
+  look(heap);
+  assert_int_equal(pages_of(heap, BYTES), 0);
+  expect_right(heap);
+  hw_heap_destroy(heap);
+}
+
+/* A thread that allocates, while others free, takes new lists of free blocks. */
+static void a_page_from_which_blocks_are_taken_stays(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  const struct hwi_page *page = hwi_page_of(hw_heap_alloc(heap, BYTES));
+  for (int i = 0; i < 4; i++) {
+    for (int k = 0; k < BLOCKS / 4; k++)
+      assert_non_null(hw_heap_alloc(heap, BYTES));
+    look(heap);
+    assert_true(hwi_page_has_list_of_owner(page));
+  }
+  look(heap);
+  assert_false(hwi_page_has_list_of_owner(page));
+  expect_right(heap);
+  hw_heap_destroy(heap);
+}
+
+/* The program has written to a free block. Who allocates there gets what it wrote; a look does not follow it. */
+static void a_link_that_the_program_has_overwritten(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  void *blocks[BLOCKS], *link;
+  alloc_blocks(heap, blocks);
+  free_blocks(heap, blocks, 0);
+  void *const wrong[] = {(void *)1, (char *)blocks[5] + 8, blocks[7], heap};
+  memcpy(&link, blocks[7], sizeof link);
+  for (size_t i = 0; i < COUNT(wrong); i++) {
+    memcpy(blocks[7], &wrong[i], sizeof link);
+    for (int k = 0; k < 3; k++)
+      look(heap);
+    assert_int_equal(pages_of(heap, BYTES), 1);
+  }
+  memcpy(blocks[7], &link, sizeof link);
+  look(heap);
+  assert_int_equal(pages_of(heap, BYTES), 0);
+  hw_heap_destroy(heap);
+}
+
+static void what_returns_on_collect_stays(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = heap_with(&(struct hw_heap_config){.returns = HW_HEAP_RETURNS_ON_COLLECT});
+  void *blocks[BLOCKS];
+  alloc_blocks(heap, blocks);
+  free_blocks(heap, blocks, 0);
+  for (int i = 0; i < 3; i++)
+    look(heap);
+  assert_int_equal(pages_of(heap, BYTES), 1);
+  hw_heap_destroy(heap);
+}
+
+/* --- other threads --- */
+
+static void *free_all_of(void *argument)
+{
+  struct hw_heap *heap = ((void **)argument)[0];
+  void **blocks = ((void **)argument)[1];
+  for (int i = 0; i < BLOCKS; i++)
+    if (hw_heap_free(heap, blocks[i]) != HW_HEAP_OK)
+      return NULL;
+  return argument;
+}
+
+static void use_in_another_thread(void *(*use)(void *), struct hw_heap *heap, void **blocks)
+{
+  void *argument[] = {heap, blocks}, *result;
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, use, argument), 0);
+  assert_int_equal(pthread_join(thread, &result), 0);
+  assert_ptr_equal(result, argument);
+}
+
+/* The owner itself only frees and allocates what it has. */
+static void what_others_have_freed_goes_back(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  void *blocks[BLOCKS];
+  look(heap);
+  alloc_blocks(heap, blocks);
+  use_in_another_thread(free_all_of, heap, blocks);
+  for (int i = 0; i < 3; i++)
+    look(heap);
+  assert_int_equal(pages_of(heap, BYTES), 0);
+  expect_right(heap);
+  hw_heap_destroy(heap);
+}
+
+/* Otherwise the next look would come after four billion frees. */
+static void what_others_free_brings_no_look_nearer(void **state)
+{
+  (void)state;
+  enum { KIB = 1 << 10 };
+  struct hw_heap *heap = new_heap();
+  void *blocks[BLOCKS];
+  alloc_blocks(heap, blocks);
+  use_in_another_thread(free_all_of, heap, blocks);
+  void *other = hw_heap_alloc(heap, KIB); /* of a class without blocks, so that the thread takes back what was freed */
+  assert_int_equal(hw_heap_free(heap, other), HW_HEAP_OK);
+  look_in(heap, BYTES);
+  look_in(heap, BYTES);
+  assert_int_equal(pages_of(heap, KIB), 0);
+  assert_int_equal(pages_of(heap, BYTES), 1);
+  hw_heap_destroy(heap);
+}
+
+static bool has_kept(struct hw_heap *heap, const void *block)
+{
+  return hwi_heap_owner(heap)->own_lists[hwi_page_of(block)->class_index];
+}
+
+static void *keep_and_look(void *argument)
+{
+  struct hw_heap *heap = ((void **)argument)[0];
+  void **blocks = ((void **)argument)[1];
+  bool is_right = free_all_of(argument) && has_kept(heap, blocks[0]);
+  for (int i = 0; i < 15; i++) {
+    look(heap);
+    is_right &= has_kept(heap, blocks[0]);
+  }
+  look(heap);
+  return is_right && !has_kept(heap, blocks[0]) ? argument : NULL;
+}
+
+/* They hold its pages. */
+static void kept_blocks_of_another_thread_go_back(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  void *blocks[BLOCKS];
+  alloc_blocks(heap, blocks);
+  use_in_another_thread(keep_and_look, heap, blocks);
+  expect_right(heap);
+  hw_heap_destroy(heap);
+}
+
+enum { THREADS = 4, STEPS = 30000, SHARED = 256 };
+
+static struct hw_heap *shared_heap;
+static struct model_block shared_blocks[SHARED];
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+/* Puts one of its blocks in a place that all share, and takes what another thread has put there. */
+static bool exchange(struct model *model)
+{
+  size_t place = model_any(model) % SHARED, which = model->count ? model_any(model) % model->count : 0;
+  if (!model->count)
+    return true;
+  pthread_mutex_lock(&mutex);
+  struct model_block taken = shared_blocks[place];
+  shared_blocks[place] = model->blocks[which];
+  pthread_mutex_unlock(&mutex);
+  model->blocks[which] = taken;
+  if (!taken.at)
+    model->blocks[which] = model->blocks[--model->count];
+  return true;
+}
+
+static void *work(void *argument)
+{
+  struct model *model = argument;
+  for (int i = 0; i < STEPS; i++) {
+    if (hwi_heap_existing_owner(shared_heap))
+      make_look_due(shared_heap);
+    unsigned most_bits = 6 + (unsigned)i / 3000 % 3 * 5; /* classes come out of use */
+    if (!model_step(model, most_bits) || !exchange(model))
+      return NULL;
+  }
+  return model_free_all(model) ? model : NULL;
+}
+
+static void each_slow_path_looks(void **state)
+{
+  (void)state;
+  static struct model models[THREADS];
+  const struct hw_heap_config configs[] = {
+      {0},
+      {.returns = HW_HEAP_RETURNS_AT_ONCE},
+      {.thread_pages = (const size_t[]){3}, .thread_pages_count = 1},
+      {.thread_pages = (const size_t[]){0}, .thread_pages_count = 1},
+      {.threads = HW_HEAP_CENTRAL},
+  };
+  for (size_t i = 0; i < COUNT(configs); i++) {
+    pthread_t threads[THREADS];
+    shared_heap = heap_with(&configs[i]);
+    memset(shared_blocks, 0, sizeof shared_blocks);
+    for (size_t k = 0; k < THREADS; k++) {
+      models[k] = (struct model){.heap = shared_heap, .seed = 88172645463325252u + i * THREADS + k};
+      assert_int_equal(pthread_create(&threads[k], NULL, work, &models[k]), 0);
+    }
+    for (size_t k = 0; k < THREADS; k++) {
+      void *result;
+      assert_int_equal(pthread_join(threads[k], &result), 0);
+      assert_ptr_equal(result, &models[k]);
+    }
+    expect_right(shared_heap);
+    for (size_t k = 0; k < SHARED; k++)
+      if (shared_blocks[k].at)
+        assert_true(model_is_whole(&shared_blocks[k]) && hw_heap_free(shared_heap, shared_blocks[k].at) == HW_HEAP_OK);
+    assert_int_equal(used_bytes(shared_heap), 0);
+    expect_right(shared_heap);
+    hw_heap_destroy(shared_heap);
+  }
+}
+
+/* --- the heap's free memory --- */
+
+static void make_memory_idle(struct hw_heap *heap)
+{
+  heap->idle_since_ns = 1;
+}
+
+static void free_memory_that_is_not_needed_goes_back(void **state)
+{
+  (void)state;
+  enum { KEPT = 1 << 20, NEEDED = 256 << 10 };
+  struct hw_heap *heap = new_heap();
+  void *block = hw_heap_alloc(heap, KEPT);
+  make_look_due(heap);
+  look(heap);
+  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+  make_memory_idle(heap);
+  look(heap);
+  assert_int_equal(heap->kept_bytes, KEPT);
+  assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, NEEDED)), HW_HEAP_OK);
+  make_memory_idle(heap);
+  look(heap);
+  assert_in_range(heap->kept_bytes, NEEDED, NEEDED + HWI_SLICE_BYTES);
+  make_memory_idle(heap);
+  look(heap);
+  hwi_heap_collect_settled(heap);
+  assert_in_range(heap->kept_bytes, 0, HWI_SLICE_BYTES);
+  hw_heap_destroy(heap);
+}
+
+static void what_the_program_wants_to_keep_stays(void **state)
+{
+  (void)state;
+  enum { KEPT = 1 << 20 };
+  struct hw_heap *heap = heap_with(&(struct hw_heap_config){.keep_free_bytes = KEPT});
+  assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, KEPT)), HW_HEAP_OK);
+  for (int i = 0; i < 3; i++) {
+    make_memory_idle(heap);
+    look(heap);
+  }
+  assert_in_range(heap->kept_bytes, KEPT - HWI_SLICE_BYTES, KEPT);
+  hw_heap_destroy(heap);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_page_of_a_class_that_is_not_used_goes_back),
+      cmocka_unit_test(a_page_that_was_kept_for_the_next_block_goes_back),
+      cmocka_unit_test(looks_come_no_oftener_than_that),
+      cmocka_unit_test(a_page_with_a_block_stays_until_that_is_freed),
+      cmocka_unit_test(a_page_from_which_blocks_are_taken_stays),
+      cmocka_unit_test(a_link_that_the_program_has_overwritten),
+      cmocka_unit_test(what_returns_on_collect_stays),
+      cmocka_unit_test(what_others_have_freed_goes_back),
+      cmocka_unit_test(what_others_free_brings_no_look_nearer),
+      cmocka_unit_test(kept_blocks_of_another_thread_go_back),
+      cmocka_unit_test(each_slow_path_looks),
+      cmocka_unit_test(free_memory_that_is_not_needed_goes_back),
+      cmocka_unit_test(what_the_program_wants_to_keep_stays),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
