@@ -29,13 +29,15 @@
  * frees blocks of heaps by free needs valgrind's option --soname-synonyms=somalloc=nouserintercepts: otherwise valgrind
  * replaces free, and the heap frees them again.
  *
- * Each running thread keeps, in each heap, memory of the classes that it has used, although all of it is free: a page
+ * Each running thread keeps, in each heap, memory of the classes that it uses, although all of it is free: a page
  * of each class up to 4 KiB, together up to 1.9 MiB, and of larger classes, pages of which at most half a MiB was used
  * since they were taken (thread_pages below). The rest of these may be in memory, too, from an earlier use: with all 45
  * classes, all are at most 5.6 MiB. It also keeps up to 64 blocks, or 16 KiB, of each class that other threads
  * allocated and it freed, and gives them out next; sixteen of a class, if it only frees; blocks below 64 bytes only
  * while threads free such blocks of each other. Each of them may hold a page of 64 KiB that is otherwise free. All this
- * is returned when the thread ends, or calls hw_heap_collect.
+ * is returned when the thread ends, or calls hw_heap_collect. A thread that goes on using the heap looks now and then
+ * for what it does not use: pages are returned after some tenths of a second, and blocks of other threads after some
+ * seconds; but not with HW_HEAP_RETURNS_ON_COLLECT or check_all_frees.
  */
 /* SPDX-License-Identifier: MIT */
 #ifndef HEAPWRIGHT_HEAP_H
@@ -136,11 +138,12 @@ struct hw_heap_config {
   const size_t *page_bytes;
   size_t page_bytes_count;
   /* How many free pages of a class a thread keeps: from 0 to 1024. For all classes with 0 together, it keeps those of
-   * which at most half a MiB was used since they were taken, at most one of each class; the one that became free last
-   * stays in any case. The rest of such a page may be in memory, too, from an earlier use. An allocation takes some 50
+   * which at most half a MiB was used since they were taken, at most one of each class, and the one that became free
+   * last. The rest of such a page may be in memory, too, from an earlier use. An allocation takes some 50
    * instructions more there, and a free that empties a page some 35, so that it is known when the last block of a page
    * is free. With 1 for all classes there is no such cost, and a thread keeps up to 5.6 MiB if it has used all default
-   * classes. Default: 1 up to blocks of 4096 bytes, 0 above. */
+   * classes. Pages of classes that the thread does not use any more go back after a while, see the beginning of this
+   * file. Default: 1 up to blocks of 4096 bytes, 0 above. */
   const size_t *thread_pages;
   size_t thread_pages_count;
   /* How much the heap takes from the system at a time: a multiple of 4 MiB up to 1 GiB. Default: 4 MiB. */
@@ -156,10 +159,10 @@ struct hw_heap_config {
   enum hw_heap_lock lock;
   enum hw_heap_returns returns;
   /* How much free memory the heap keeps, apart from that in the caches of threads; for LATER and ABOVE. Default: a 32nd
-   * of what is in use, at least 2 MiB. */
+   * of what is in use, at least 2 MiB. For LATER, what of these 2 MiB was not needed for 0.4 seconds goes back, too. */
   size_t keep_free_bytes;
-  /* For LATER: what was not needed for this time, up to 3,600,000, goes back when the next thread gives some back. If
-   * more than a limit above keep_free_bytes is free, what is above half of this limit goes back at once. The limit is a
+  /* For LATER: what was not needed for this time, up to 3,600,000, goes back when a thread next gives some back
+   * or looks. If more than a limit above keep_free_bytes is free, what is above half of this limit goes back at once. The limit is a
    * quarter of what is in use, but at least 8 MiB; 128 MiB, if memory was needed within this time; 2 MiB, if the heap
    * has had 256 MiB. If the heap then takes half of it again within a second (16 s for each GB), the limit is at least
    * 32 MiB, and time and limit become four times as much, at most 32 times: then the heap keeps all. They halve again

@@ -178,7 +178,7 @@ static void what_is_being_returned_is_not_given_out(void **state)
   struct hw_heap *heap = heap_with(&config);
   char *staying = hw_heap_alloc(heap, 4 * SLICE), *block = hw_heap_alloc(heap, 4 * SLICE);
   hw_heap_free(heap, memset(block, 1, 4 * SLICE));
-  hwi_heap_trim(heap, 0);
+  hwi_heap_trim(heap, 0, false);
   struct hwi_page *pending = take_pending(heap);
   assert_ptr_equal(pending, hwi_slice_of(block));
   expect_lists(heap);

@@ -9,6 +9,8 @@
 
 #include <pthread.h>
 
+#include "platform/os.h"
+
 enum { BYTES = 64, OTHER_BYTES = 160, BLOCKS = 600 }; /* more than the frees between two looks, in one page */
 
 static void make_look_due(struct hw_heap *heap)
@@ -85,6 +87,7 @@ static void a_page_that_was_kept_for_the_next_block_goes_back(void **state)
   (void)state;
   struct hw_heap *heap = new_heap();
   assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, LARGEST)), HW_HEAP_OK);
+  assert_int_equal(pages_of(heap, LARGEST), 1);
   look(heap);
   look(heap);
   assert_int_equal(pages_of(heap, LARGEST), 0);
@@ -103,7 +106,7 @@ static void looks_come_no_oftener_than_that(void **state)
     look(heap);
     assert_int_equal(pages_of(heap, BYTES), i < 1);
     alloc_blocks(heap, blocks);
-    hwi_heap_existing_owner(heap)->looked_ns = UINT64_MAX / 2; /* long before the next one */
+    hwi_heap_owner(heap)->looked_ns = hwi_os_coarse_ns();
     free_blocks(heap, blocks, 0);
     for (int k = 0; k < 4 * HWI_FREES_UNTIL_LOOK; k++)
       assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, OTHER_BYTES)), HW_HEAP_OK);
@@ -173,16 +176,133 @@ static void a_link_that_the_program_has_overwritten(void **state)
   hw_heap_destroy(heap);
 }
 
-static void what_returns_on_collect_stays(void **state)
+/* With checked frees, blocks that are free for longest are given out first: they stay in the thread's list. */
+static void a_heap_that_is_not_to_look(void **state)
 {
   (void)state;
-  struct hw_heap *heap = heap_with(&(struct hw_heap_config){.returns = HW_HEAP_RETURNS_ON_COLLECT});
-  void *blocks[BLOCKS];
-  alloc_blocks(heap, blocks);
-  free_blocks(heap, blocks, 0);
+  const struct hw_heap_config configs[] = {{.returns = HW_HEAP_RETURNS_ON_COLLECT}, {.check_all_frees = true}};
+  for (size_t i = 0; i < COUNT(configs); i++) {
+    struct hw_heap *heap = heap_with(&configs[i]);
+    void *blocks[BLOCKS];
+    alloc_blocks(heap, blocks);
+    free_blocks(heap, blocks, 0);
+    for (int k = 0; k < 20; k++) {
+      look(heap);
+      for (int n = 0; n < 40; n++)
+        assert_non_null(hw_heap_alloc(heap, HWI_SYSTEM_PAGE_BYTES)); /* on the slow path */
+    }
+    assert_int_equal(pages_of(heap, BYTES), 1);
+    hw_heap_destroy(heap);
+  }
+}
+
+/* --- what makes a thread look --- */
+
+enum { KIB = 1 << 10, MANY = 4096 };
+
+static bool alloc_many(struct hw_heap *heap, void **blocks)
+{
+  for (int i = 0; i < MANY; i++)
+    blocks[i] = hw_heap_alloc(heap, OTHER_BYTES);
+  return true;
+}
+
+static bool replace_in_many_pages(struct hw_heap *heap, void **blocks)
+{
+  for (int i = 0; i < MANY; i++) {
+    void **block = &blocks[i * 1001 % MANY];
+    assert_int_equal(hw_heap_free(heap, *block), HW_HEAP_OK);
+    *block = hw_heap_alloc(heap, OTHER_BYTES);
+  }
+  return true;
+}
+
+static bool use_counted_pages(struct hw_heap *heap, void **blocks)
+{
+  (void)blocks;
+  for (int i = 0; i < 100; i++)
+    assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, 8 * KIB)), HW_HEAP_OK);
+  return true;
+}
+
+static void *free_many(void *argument)
+{
+  struct hw_heap *heap = ((void **)argument)[0];
+  void **blocks = ((void **)argument)[1];
+  bool is_right = hw_heap_free(heap, hw_heap_alloc(heap, BYTES)) == HW_HEAP_OK && pages_of(heap, BYTES) == 1;
+  for (int i = 0; i < MANY; i++) {
+    if (i % (MANY / 4) == 0)
+      make_look_due(heap);
+    is_right &= hw_heap_free(heap, blocks[i]) == HW_HEAP_OK;
+  }
+  return is_right && pages_of(heap, BYTES) == 0 ? argument : NULL;
+}
+
+static bool (*const busy[])(struct hw_heap *heap, void **blocks) = {alloc_many, replace_in_many_pages,
+                                                                    use_counted_pages};
+
+static void each_kind_of_work_makes_a_thread_look(void **state)
+{
+  (void)state;
+  static void *blocks[MANY];
+  for (size_t i = 0; i < COUNT(busy); i++) {
+    struct hw_heap *heap = new_heap();
+    alloc_many(heap, blocks);
+    assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, BYTES)), HW_HEAP_OK);
+    for (int k = 0; k < 3; k++) {
+      make_look_due(heap);
+      busy[i](heap, blocks);
+    }
+    assert_int_equal(pages_of(heap, BYTES), 0);
+    expect_right(heap);
+    hw_heap_destroy(heap);
+  }
+}
+
+/* Spare pages of a class that is not used are behind the first one, which has a block. */
+static void all_spare_pages_go_back(void **state)
+{
+  (void)state;
+  enum { PAGES = 20, OF_PAGE = 65536 / BYTES };
+  static void *blocks[PAGES * OF_PAGE];
+  struct hw_heap *heap =
+      heap_with(&(struct hw_heap_config){.thread_pages = (const size_t[]){1000}, .thread_pages_count = 1});
+  for (size_t i = 0; i < COUNT(blocks); i++)
+    assert_non_null(blocks[i] = hw_heap_alloc(heap, BYTES));
+  for (size_t i = 0; i < COUNT(blocks) - 1; i++)
+    assert_int_equal(hw_heap_free(heap, blocks[i]), HW_HEAP_OK);
+  assert_int_equal(pages_of(heap, BYTES), PAGES);
   for (int i = 0; i < 3; i++)
     look(heap);
   assert_int_equal(pages_of(heap, BYTES), 1);
+  expect_right(heap);
+  hw_heap_destroy(heap);
+}
+
+/* All classes have more free blocks than one look counts. */
+static void a_look_is_short(void **state)
+{
+  (void)state;
+  static void *blocks[MANY];
+  struct hw_heap *heap = new_heap();
+  size_t before = 0, most = 0;
+  for (size_t bytes = 16; bytes <= 128; bytes += 16) {
+    size_t count = 65536 / bytes;
+    for (size_t i = 0; i < count; i++)
+      assert_non_null(blocks[i] = hw_heap_alloc(heap, bytes));
+    for (size_t i = 0; i < count; i++)
+      assert_int_equal(hw_heap_free(heap, blocks[i]), HW_HEAP_OK);
+  }
+  before = heap->taken_bytes;
+  for (int i = 0; i < 12; i++) {
+    look_in(heap, 2 * KIB);
+    size_t given = before > heap->taken_bytes ? before - heap->taken_bytes : 0;
+    most = given > most ? given : most;
+    before = heap->taken_bytes;
+  }
+  assert_in_range(most, 1, 5 * HWI_SLICE_BYTES);
+  for (size_t bytes = 16; bytes <= 128; bytes += 16)
+    assert_int_equal(pages_of(heap, bytes), 0);
   hw_heap_destroy(heap);
 }
 
@@ -227,7 +347,6 @@ static void what_others_have_freed_goes_back(void **state)
 static void what_others_free_brings_no_look_nearer(void **state)
 {
   (void)state;
-  enum { KIB = 1 << 10 };
   struct hw_heap *heap = new_heap();
   void *blocks[BLOCKS];
   alloc_blocks(heap, blocks);
@@ -260,6 +379,16 @@ static void *keep_and_look(void *argument)
 }
 
 /* They hold its pages. */
+static void a_thread_that_frees_others_blocks_looks(void **state)
+{
+  (void)state;
+  static void *blocks[MANY];
+  struct hw_heap *heap = new_heap();
+  alloc_many(heap, blocks);
+  use_in_another_thread(free_many, heap, blocks);
+  hw_heap_destroy(heap);
+}
+
 static void kept_blocks_of_another_thread_go_back(void **state)
 {
   (void)state;
@@ -297,7 +426,7 @@ static void *work(void *argument)
 {
   struct model *model = argument;
   for (int i = 0; i < STEPS; i++) {
-    if (hwi_heap_existing_owner(shared_heap))
+    if (!shared_heap->sole)
       make_look_due(shared_heap);
     unsigned most_bits = 6 + (unsigned)i / 3000 % 3 * 5; /* classes come out of use */
     if (!model_step(model, most_bits) || !exchange(model))
@@ -374,13 +503,41 @@ static void what_the_program_wants_to_keep_stays(void **state)
 {
   (void)state;
   enum { KEPT = 1 << 20 };
-  struct hw_heap *heap = heap_with(&(struct hw_heap_config){.keep_free_bytes = KEPT});
-  assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, KEPT)), HW_HEAP_OK);
+  const struct hw_heap_config configs[] = {{.keep_free_bytes = KEPT}, {.returns = HW_HEAP_RETURNS_ABOVE}};
+  for (size_t k = 0; k < COUNT(configs); k++) {
+    struct hw_heap *heap = heap_with(&configs[k]);
+    assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, KEPT)), HW_HEAP_OK);
+    for (int i = 0; i < 3; i++) {
+      make_memory_idle(heap);
+      look(heap);
+    }
+    assert_in_range(heap->kept_bytes, KEPT - HWI_SLICE_BYTES, KEPT);
+    hw_heap_destroy(heap);
+  }
+}
+
+/* Dropping a part of it would break huge pages, and the system would make no more of them there. */
+static void an_arena_that_may_have_huge_pages_stays_whole(void **state)
+{
+  (void)state;
+  enum { KEPT = 1 << 20 };
+  struct hw_heap *heap = new_heap();
+  void *block = hw_heap_alloc(heap, KEPT);
+  struct hwi_page *arena = hwi_unit_of(hwi_slice_of(block));
+  arena->may_become_huge = true;
+  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
   for (int i = 0; i < 3; i++) {
     make_memory_idle(heap);
     look(heap);
   }
   assert_in_range(heap->kept_bytes, KEPT - HWI_SLICE_BYTES, KEPT);
+  assert_true(arena->may_become_huge);
+  arena->may_become_huge = false;
+  for (int i = 0; i < 3; i++) {
+    make_memory_idle(heap);
+    look(heap);
+  }
+  assert_in_range(heap->kept_bytes, 0, HWI_SLICE_BYTES);
   hw_heap_destroy(heap);
 }
 
@@ -393,13 +550,18 @@ int main(void)
       cmocka_unit_test(a_page_with_a_block_stays_until_that_is_freed),
       cmocka_unit_test(a_page_from_which_blocks_are_taken_stays),
       cmocka_unit_test(a_link_that_the_program_has_overwritten),
-      cmocka_unit_test(what_returns_on_collect_stays),
+      cmocka_unit_test(a_heap_that_is_not_to_look),
+      cmocka_unit_test(each_kind_of_work_makes_a_thread_look),
+      cmocka_unit_test(all_spare_pages_go_back),
+      cmocka_unit_test(a_look_is_short),
+      cmocka_unit_test(a_thread_that_frees_others_blocks_looks),
       cmocka_unit_test(what_others_have_freed_goes_back),
       cmocka_unit_test(what_others_free_brings_no_look_nearer),
       cmocka_unit_test(kept_blocks_of_another_thread_go_back),
       cmocka_unit_test(each_slow_path_looks),
       cmocka_unit_test(free_memory_that_is_not_needed_goes_back),
       cmocka_unit_test(what_the_program_wants_to_keep_stays),
+      cmocka_unit_test(an_arena_that_may_have_huge_pages_stays_whole),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,6 +59,11 @@ static void a_page_whose_count_is_none_or_one(void **state)
     assert_int_equal(used_bytes(heap), BYTES);
     expect_right(heap);
   }
+  struct hwi_free_block **list = page->owner->lists[page->class_index];
+  page->owner->lists[page->class_index] =
+      &page->owner->own_lists[page->class_index]; /* for the reader, of another moment */
+  assert_in_range(used_bytes(heap), BYTES, HWI_SLICE_BYTES);
+  page->owner->lists[page->class_index] = list;
   hw_heap_destroy(heap);
 }
 

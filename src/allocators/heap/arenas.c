@@ -292,12 +292,25 @@ bool hwi_arena_resize(struct hwi_page *page, unsigned slice_count)
 
 /* --- back to the system --- */
 
-void hwi_arena_drop_kept(struct hw_heap *heap, size_t most_bytes)
+/* Returns the arena with the most adjoining kept slices, or NULL. If it `is_for_small`, only of those that have small pages. */
+static struct hwi_page *arena_to_drop_from(const struct hw_heap *heap, bool is_for_small)
 {
   const struct hwi_arena_lists *arenas = &heap->arenas[HWI_BY_KEPT];
-  while (arenas->room && heap->kept_bytes > most_bytes) {
-    unsigned group = HWI_SLICES - (unsigned)__builtin_clzll(arenas->room);
-    struct hwi_page *arena = arenas->lists[group];
+  unsigned group;
+  for (uint64_t room = arenas->room; room; room &= ~bits(group - 1, 1)) {
+    group = HWI_SLICES - (unsigned)__builtin_clzll(room);
+    for (struct hwi_page *arena = arenas->lists[group]; arena; arena = arena[HWI_BY_KEPT].links.next)
+      if (!is_for_small || !__atomic_load_n(&arena->may_become_huge, __ATOMIC_RELAXED))
+        return arena;
+  }
+  return NULL;
+}
+
+void hwi_arena_drop_kept(struct hw_heap *heap, size_t most_bytes, bool is_for_small)
+{
+  struct hwi_page *arena;
+  while (heap->kept_bytes > most_bytes && (arena = arena_to_drop_from(heap, is_for_small))) {
+    unsigned group = arena[HWI_BY_KEPT].group;
     size_t too_many = (heap->kept_bytes - most_bytes + HWI_SLICE_BYTES - 1) / HWI_SLICE_BYTES;
     unsigned count = too_many < group ? (unsigned)too_many : group;
     unsigned first = find(slices_of(arena, HWI_BY_KEPT), group) + group - count; /* its beginning is taken next */

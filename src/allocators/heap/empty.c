@@ -1,10 +1,10 @@
 /* empty.c - pages of an owner whose blocks are all free: which of them the thread keeps, and when it finds them
  *
  * A page with a count is found when its last block is freed: it goes back to the heap, or the thread keeps it for the next block. The
- * first page of a class has no count while its list is the owner's. So the thread looks now and then, when it is on a slow path anyway: after
- * some frees in such a page, and after some allocations for which a class had no touched block left. If no block of the page was freed since the last look, it
- * gets its count again, for which its list is followed. If it is empty then, or at a later look, it goes back. Blocks of others that the
- * thread keeps (kept.c) hold pages, too, and nobody knows whether they are in use: they go back at each sixteenth look.
+ * first page of a class has no count while its list is the owner's. So the thread looks now and then, when it is on a slow path anyway, ten
+ * times a second at most. If no block of such a page was freed since the last look, it gets its count again, for which its list is followed.
+ * All pages with a count that are empty then go back. Blocks of others that the thread keeps (kept.c) hold pages, too, and nobody knows whether
+ * they are in use: they go back at each sixteenth look.
  */
 #include "allocators/heap/layout.h"
 
@@ -42,15 +42,22 @@ static void give_list(struct hwi_owner *owner, size_t class_index)
   }
 }
 
+/* Returns false while a fork has closed the lock. */
+static bool give_empty_of(struct hwi_owner *owner, size_t class_index)
+{
+  for (struct hwi_page *page = owner->pages[class_index], *next; page && page != &hwi_no_page; page = next) {
+    next = page->next;
+    if (page->count == 0 && !give_page(page))
+      return false;
+  }
+  return true;
+}
+
 void hwi_owner_give_empty_pages(struct hwi_owner *owner)
 {
   for (size_t i = 0; i < HW_HEAP_MOST_CLASSES; i++) {
     give_list(owner, i);
-    for (struct hwi_page *page = owner->pages[i], *next; page && page != &hwi_no_page; page = next) {
-      next = page->next;
-      if (page->count == 0)
-        give_page(page);
-    }
+    give_empty_of(owner, i);
   }
 }
 
@@ -89,8 +96,7 @@ static bool keeps(struct hwi_page *page)
   return true;
 }
 
-/* Gives back empty pages that stayed while a fork had closed the lock. The first page of a class stays as usual. */
-static void give_left_over(struct hwi_owner *owner)
+void hwi_owner_give_left_over(struct hwi_owner *owner)
 {
   owner->has_left_over = false;
   for (size_t i = 0; i < owner->heap->class_count; i++)
@@ -103,37 +109,49 @@ static void give_left_over(struct hwi_owner *owner)
 
 /* --- looking --- */
 
-/* Gives the page a count, if no block of it was freed since the last look. */
-static void count_if_idle(struct hwi_page *page)
+/* Gives the page a count, if no block of it was freed since the last look. Follows at most *left links. */
+static void count_if_idle(struct hwi_page *page, uint32_t *left)
 {
   struct hwi_owner *owner = page->owner;
-  uint32_t free_count = 0;
+  uint32_t before = *left;
   if (page->count != HWI_FREES_UNTIL_LOOK) {
     page->count = HWI_FREES_UNTIL_LOOK;
     return;
   }
-  for (const struct hwi_free_block *block = page->free; block; block = block->next)
-    if (!hwi_page_has_block(page, block) || free_count++ == page->carved_count)
-      return; /* the program has overwritten a link: who allocates the block will see */
-  page->count = page->carved_count - free_count;
+  for (const struct hwi_free_block *block = page->free; block; block = block->next, --*left)
+    if (!*left || !hwi_page_has_block(page, block) || before - *left == page->carved_count)
+      return; /* the program has overwritten a link, or the next look goes on here */
+  page->count = page->carved_count - (before - *left);
   __atomic_store_n(&owner->lists[page->class_index], &owner->own_lists[page->class_index], __ATOMIC_RELEASE);
 }
 
+/* Returns false while a fork has closed the lock. */
+static bool look_at(struct hwi_owner *owner, size_t class_index, bool gives_kept, uint32_t *left)
+{
+  if (hwi_page_has_list_of_owner(owner->pages[class_index]))
+    count_if_idle(owner->pages[class_index], left);
+  else if (gives_kept)
+    give_list(owner, class_index);
+  if (hwi_page_has_list_of_owner(owner->pages[class_index]))
+    return true;
+  bool has_empty = owner->pages[class_index]->count == 0 || owner->spare_counts[class_index];
+  return !has_empty || give_empty_of(owner, class_index);
+}
+
+/* The next look goes on with the next class if this one has followed many links. */
 static void look(struct hwi_owner *owner)
 {
-  enum { LOOKS_UNTIL_ALL = 16 };
+  enum { LOOKS_UNTIL_ALL = 16, MOST_LINKS = 4096 };
   struct hw_heap *heap = owner->heap;
-  bool is_for_all = ++owner->looks % LOOKS_UNTIL_ALL == 0;
+  bool gives_kept = ++owner->looks % LOOKS_UNTIL_ALL == 0;
+  uint32_t left = MOST_LINKS + 1;
   if (!heap->sole)
     hwi_owner_drain_if_needed(owner);
-  for (size_t i = 0; i < heap->class_count; i++) {
-    if (hwi_page_has_list_of_owner(owner->pages[i]))
-      count_if_idle(owner->pages[i]);
-    else if (is_for_all)
-      give_list(owner, i);
-    for (struct hwi_page *page = owner->pages[i]; page != &hwi_no_page && page->count == 0; page = owner->pages[i])
-      if (!give_page(page))
-        return;
+  for (size_t i = 0; i < heap->class_count && left > 0; i++) {
+    size_t class_index = owner->next_looked;
+    owner->next_looked = (uint8_t)((class_index + 1) % heap->class_count);
+    if (!look_at(owner, class_index, gives_kept, &left))
+      return;
   }
   enum hwi_lock_result result = hwi_heap_enter_unless_closed(heap);
   if (result == HWI_LOCK_CLOSED)
@@ -142,12 +160,11 @@ static void look(struct hwi_owner *owner)
   hwi_heap_leave(heap, result);
 }
 
-void hwi_owner_pass_by(struct hwi_owner *owner)
+/* At the first time, a thread has nothing that it could have stopped using. */
+static void look_if_due(struct hwi_owner *owner)
 {
   enum { EVERY_NS = 100000000 };
   const struct hw_heap_config *config = &owner->heap->config;
-  if (owner->has_left_over)
-    give_left_over(owner);
   if (config->returns == HW_HEAP_RETURNS_ON_COLLECT || config->check_all_frees)
     return;
   uint64_t now = hwi_os_coarse_ns(), before = owner->looked_ns;
@@ -158,20 +175,36 @@ void hwi_owner_pass_by(struct hwi_owner *owner)
     look(owner);
 }
 
+void hwi_owner_pass_by(struct hwi_owner *owner)
+{
+  enum { SLOW_CALLS_UNTIL_LOOK = 32 };
+  if (++owner->slow_calls % SLOW_CALLS_UNTIL_LOOK == 0)
+    look_if_due(owner);
+}
+
+/* --- freeing --- */
+
 /* A page with room for a single block, which there is if each free is checked, is full and then empty. */
 void hwi_page_settle(struct hwi_page *page)
 {
   struct hwi_owner *owner = page->owner;
-  if (hwi_page_has_list_of_owner(page)) {
-    page->count = HWI_FREES_UNTIL_LOOK - 1;
-    hwi_owner_pass_by(owner);
-    return;
-  }
   if (page->is_full) {
     hwi_page_end_full(page);
     if (--page->count > 0)
       return;
   }
   if (!keeps(page) && give_page(page) && owner->has_left_over)
-    give_left_over(owner);
+    hwi_owner_give_left_over(owner);
+}
+
+void hwi_page_settle_free(struct hwi_page *page)
+{
+  struct hwi_owner *owner = page->owner;
+  if (hwi_page_has_list_of_owner(page)) {
+    page->count = HWI_FREES_UNTIL_LOOK - 1;
+    look_if_due(owner);
+  } else {
+    hwi_page_settle(page);
+    hwi_owner_pass_by(owner);
+  }
 }

@@ -3,7 +3,7 @@
  * The child has the thread that forked, and a copy of memory that was not made at one moment: other threads went on
  * allocating meanwhile, and the child may have the last of two changes without the first. A fork therefore closes the
  * lock and holds the owners of ended threads, so that nobody changes these. The owners of other threads are never used
- * by the child: blocks that it frees in their pages are not given out again, except those that its thread keeps
+ * by the child: blocks that it frees in their pages are not given out again, except by its thread as long as it keeps them
  * (kept.c), and what these threads kept is lost. In the pages of its own thread, what other threads may have changed is
  * their lists `remote`: each link is checked, and the blocks are saved in the owner, which takes them when it empties its
  * inbox the next time. What other threads were returning to the system is not used again.

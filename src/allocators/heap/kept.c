@@ -176,22 +176,39 @@ static inline void push(struct hwi_owner *owner, struct hwi_page *page, struct h
   owner->kept_left[page->class_index]--;
 }
 
-void hwi_owner_free_others(struct hwi_owner *owner, struct hwi_page *page, struct hwi_free_block *block)
+static void keep(struct hwi_owner *owner, struct hwi_page *page, struct hwi_free_block *block)
 {
   unsigned i = page->class_index;
-  bool may_keep = owner && owner->thread && page->heap == owner->heap;
-  if (may_keep && owner->kept_left[i] > 0) {
-    push(owner, page, block);
-    if (!owner->kept_left[i])
-      count_again(owner, i, false);
-    return;
-  }
+  push(owner, page, block);
+  if (!owner->kept_left[i])
+    count_again(owner, i, false);
+}
+
+static void push_remote(struct hwi_page *page, struct hwi_free_block *block)
+{
   block->page = page;
   hwi_page_push_remote(page, block, block, 1);
-  if (may_keep && owner->kept_left[i] < 0 && ++owner->kept_left[i] == 0)
+}
+
+static void hand_back(struct hwi_owner *owner, struct hwi_page *page, struct hwi_free_block *block)
+{
+  unsigned i = page->class_index;
+  push_remote(page, block);
+  if (owner->kept_left[i] < 0 && ++owner->kept_left[i] == 0)
     count_again(owner, i, true);
-  if (may_keep && is_short(owner->heap, i))
+  if (is_short(owner->heap, i))
     look_for_exchange(owner, i);
+}
+
+void hwi_owner_free_others(struct hwi_owner *owner, struct hwi_page *page, struct hwi_free_block *block)
+{
+  bool may_keep = owner && owner->thread && page->heap == owner->heap;
+  if (!may_keep) {
+    push_remote(page, block);
+    return;
+  }
+  owner->kept_left[page->class_index] > 0 ? keep(owner, page, block) : hand_back(owner, page, block);
+  hwi_owner_pass_by(owner);
 }
 
 bool hwi_owner_try_keep(struct hwi_owner *owner, struct hwi_page *page, void *address)

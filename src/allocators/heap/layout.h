@@ -17,7 +17,7 @@
  * Free blocks. An owner has a list of free blocks for each class, of which an allocation takes the first. Mostly it is the list of the
  * class's first page: a free of an own block pushes it on the list of its page, so that what the thread has freed last is the next
  * one that is given out. It is in the processor's cache then, and blocks that live for a moment leave no holes between those that
- * stay. Nobody counts the first page's blocks meanwhile.
+ * stay. Nobody counts the first page's blocks meanwhile, until the thread finds that it does not use the class (empty.c).
  * If the thread keeps blocks of other owners' pages (kept.c), the list is one of the owner's own: first those, then what the list
  * of the first page had. When it is empty, the list of the first page is used again.
  * All blocks of an owner's list count as used in their pages.
@@ -174,7 +174,8 @@ struct hwi_owner {
   size_t shared_bytes;                    /* touched bytes of spare pages of classes that share one limit for them */
   uint64_t looked_ns;                     /* when the thread looked for empty pages; 0: not yet */
   uint8_t next_shared;                    /* the class of these whose spare page goes back next */
-  uint8_t slow_allocs, looks;             /* their numbers: the thread looks for empty pages now and then */
+  uint8_t slow_calls, looks;              /* how many so far: now and then, the thread looks for empty pages */
+  uint8_t next_looked;                    /* the class with which the next look begins */
   bool has_left_over;                     /* empty pages that are to go back when the end of a fork opens the lock */
   int8_t most_kept[HW_HEAP_MOST_CLASSES]; /* how many blocks of others are kept, at most the heap's number, */
   int8_t kept_left[HW_HEAP_MOST_CLASSES]; /* and how many more may be added until they are counted (kept.c) */
@@ -503,8 +504,10 @@ static inline __attribute__((always_inline)) void *hwi_owner_try_alloc(struct hw
   return block;
 }
 
-/* Makes up for the change of a page whose count has become 0. It may be given back then. */
-__attribute__((noinline)) void hwi_page_settle(struct hwi_page *page);
+/* Makes up for the change of a page whose count has become 0. It may be given back then. The second function is for a free by the owner's
+ * thread, which may look for empty pages, too. */
+void hwi_page_settle(struct hwi_page *page);
+__attribute__((noinline)) void hwi_page_settle_free(struct hwi_page *page);
 
 /* For a block of a page of the calling thread. */
 static inline __attribute__((always_inline)) void hwi_page_push(struct hwi_page *page, struct hwi_free_block *block)
@@ -513,7 +516,7 @@ static inline __attribute__((always_inline)) void hwi_page_push(struct hwi_page 
   page->free = block;
   block->page = page;
   if (__builtin_expect(--page->count == 0, 0))
-    hwi_page_settle(page);
+    hwi_page_settle_free(page);
 }
 
 /* What the fast path of free has found. Nothing was done but for HWI_FREED. */
@@ -591,8 +594,8 @@ void hwi_arena_give(struct hwi_page *page);
 /* Makes a span longer or shorter where it is. Returns false if there is no room after it. */
 bool hwi_arena_resize(struct hwi_page *page, unsigned slice_count);
 
-/* Free slices become pending, until at most `most_bytes` are kept. */
-void hwi_arena_drop_kept(struct hw_heap *heap, size_t most_bytes);
+/* Free slices become pending, until at most `most_bytes` are kept. If it `is_for_small`, only those of arenas that have small pages. */
+void hwi_arena_drop_kept(struct hw_heap *heap, size_t most_bytes, bool is_for_small);
 
 /* Arenas without a page become pending, until at most `most_bytes` are kept. `least_bytes` of them stay. */
 void hwi_arena_unmap_free(struct hw_heap *heap, size_t most_bytes, size_t least_bytes);
@@ -615,8 +618,9 @@ void hwi_heap_collect_settled(struct hw_heap *heap);
 /* A unit, with its descriptor's block_bytes, is to be unmapped when the lock is left. */
 void hwi_heap_unmap_later(struct hw_heap *heap, struct hwi_page *unit);
 
-/* Free memory is to be returned to the system when the lock is left, until at most `most_bytes` are kept. */
-void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes);
+/* Free memory is to be returned to the system when the lock is left, until at most `most_bytes` are kept. If it `is_for_small`, arenas that
+ * may have huge pages stay as they are, unless they are free. */
+void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes, bool is_for_small);
 
 /* Returns all free memory of all heaps to the system, except what threads have: another request of the calling thread on `its` may then
  * succeed. Other heaps without a lock are left alone. To be called without the lock. In malloc, it does nothing while a fork has closed the
@@ -740,7 +744,11 @@ void *hwi_owner_alloc_zeroed(struct hwi_owner *owner, size_t align, size_t bytes
 /* All free blocks of the owner's lists go back to their pages, and all empty pages to the heap. */
 void hwi_owner_give_empty_pages(struct hwi_owner *owner);
 
-/* Ten times a second at most: looks for pages that became empty without being counted, and whether the heap is to return memory. */
+/* Empty pages that stayed while a fork had closed the lock go back, except the first page of each class. */
+void hwi_owner_give_left_over(struct hwi_owner *owner);
+
+/* To be called by the owner's thread on its slow paths, when it has no page or list in its hands. Now and then, it looks for pages that
+ * became empty without being counted, and whether the heap is to return memory. */
 void hwi_owner_pass_by(struct hwi_owner *owner);
 
 /* --- frees.c --- */

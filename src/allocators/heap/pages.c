@@ -287,13 +287,13 @@ static void *alloc_touched(struct hwi_owner *owner, unsigned class_index)
 /* What other threads have freed comes before memory that is not touched yet, and pages of ended threads before new ones. */
 static void *alloc_small(struct hwi_owner *owner, unsigned class_index)
 {
-  enum { SLOW_ALLOCS_UNTIL_LOOK = 16 };
   void *block = alloc_touched(owner, class_index);
   if (block)
     return block;
   bool has_others = !owner->heap->sole;
-  if (++owner->slow_allocs % SLOW_ALLOCS_UNTIL_LOOK == 0 || owner->has_left_over)
-    hwi_owner_pass_by(owner);
+  if (owner->has_left_over)
+    hwi_owner_give_left_over(owner);
+  hwi_owner_pass_by(owner);
   if (has_others)
     hwi_owner_drain_if_needed(owner);
   if (!find_room(owner, class_index, true)) {

@@ -1,9 +1,9 @@
 /* returns.c - memory that a general heap returns to the system: when, and how without the lock
  *
  * When. Free slices that are still in memory are kept for a while: returning memory and taking it again costs more than all
- * else here. Every 25 ms, when a thread gives a page, what was not needed since the last time goes back, except for a
- * share of the heap. What exceeds a larger share goes back at once, since perhaps no thread passes by later; that share is
- * the largest while memory was taken a moment ago. The heap learns from its mistakes: if half of what was returned is taken
+ * else here. Every 25 ms, when a thread gives a page or looks for pages to give, what was not needed since the last time goes
+ * back, except for a share of the heap, or 2 MiB; what was not needed of these for 0.4 s goes back, too. What exceeds a larger share goes back at
+ * once, since perhaps no thread passes by later; that share is the largest while memory was taken a moment ago. The heap learns from its mistakes: if half of what was returned is taken
  * from the system again within a second, or longer if it was much, it was returned too early, and the time and the larger
  * share grow to four times as much, up to 800 ms and all that the heap has had. They halve when memory is returned and the
  * last time was no mistake. So a program that goes up and down pays for that only at its beginning, if at all.
@@ -109,13 +109,13 @@ void hwi_heap_unmap_later(struct hw_heap *heap, struct hwi_page *unit)
   heap->pending_units = unit;
 }
 
-void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes)
+void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes, bool is_for_small)
 {
   hwi_heap_collect_settled(heap);
   hwi_large_drop_cached(heap, most_bytes);
   hwi_arena_unmap_free(heap, most_bytes, heap->config.arena_bytes);
   if (!heap->config.lock_memory) /* the system takes no part of what is locked */
-    hwi_arena_drop_kept(heap, most_bytes);
+    hwi_arena_drop_kept(heap, most_bytes, is_for_small);
 }
 
 /* --- when --- */
@@ -209,7 +209,7 @@ static size_t bytes_to_keep(const struct hw_heap *heap, size_t most, uint64_t no
 static void return_kept(struct hw_heap *heap, size_t most_bytes, uint64_t now)
 {
   size_t before = heap->kept_bytes;
-  hwi_heap_trim(heap, most_bytes);
+  hwi_heap_trim(heap, most_bytes, false);
   heap->returned_bytes += before - heap->kept_bytes;
   heap->returned_ns = now;
 }
@@ -224,7 +224,7 @@ void hwi_heap_count_taken(struct hw_heap *heap, size_t kept_bytes, size_t new_by
     heap->needed_ns = hwi_os_coarse_ns();
 }
 
-/* Now and then, what was not needed since the last time goes back also of the little that is kept otherwise. */
+/* Of the least that is kept in any case, too, what was not needed for a while goes back. Huge pages are worth more than that. */
 static void return_idle(struct hw_heap *heap)
 {
   uint64_t now = hwi_os_coarse_ns();
@@ -232,7 +232,7 @@ static void return_idle(struct hw_heap *heap)
     return;
   size_t most = most_kept_bytes(heap, 0), idle = smaller(heap->least_idle_bytes, heap->kept_bytes);
   if (idle > most)
-    hwi_heap_trim(heap, heap->kept_bytes - (idle - most));
+    hwi_heap_trim(heap, heap->kept_bytes - (idle - most), true);
   heap->idle_since_ns = now;
   heap->least_idle_bytes = heap->kept_bytes;
 }
@@ -246,7 +246,7 @@ void hwi_heap_pass_by(struct hw_heap *heap)
     return;
   }
   if (heap->config.returns != HW_HEAP_RETURNS_LATER) {
-    hwi_heap_trim(heap, most);
+    hwi_heap_trim(heap, most, false);
     return;
   }
   uint64_t now = hwi_os_coarse_ns();
@@ -275,7 +275,7 @@ static size_t return_free(struct hw_heap *heap, size_t most_bytes, size_t least_
     hwi_heap_collect_settled(heap);
     if (round == 0) {
       before = heap->kept_bytes;
-      hwi_heap_trim(heap, most_bytes);
+      hwi_heap_trim(heap, most_bytes, false);
     } else {
       hwi_arena_unmap_free(heap, most_bytes, least_bytes);
       after = heap->kept_bytes;

@@ -61,7 +61,7 @@ static __attribute__((no_sanitize("thread"))) bool has_list_of_owner(const struc
 }
 
 /* Another thread may be changing the page. While the count is none, the owner's list is that of the page: this is seen before the count
- * is read, or after it. */
+ * is read, or after it, unless it changes twice meanwhile. */
 __attribute__((no_sanitize("thread"))) size_t hwi_page_used_count(const struct hwi_page *page)
 {
   bool is_counted = !has_list_of_owner(page);
