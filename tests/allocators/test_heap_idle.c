@@ -18,12 +18,17 @@ static void make_look_due(struct hw_heap *heap)
   hwi_heap_owner(heap)->looked_ns = 1;
 }
 
+static void use(struct hw_heap *heap, size_t bytes, int count)
+{
+  for (int i = 0; i < count; i++)
+    assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, bytes)), HW_HEAP_OK);
+}
+
 /* So many frees of a class that the thread looks. */
 static void look_in(struct hw_heap *heap, size_t bytes)
 {
   make_look_due(heap);
-  for (int i = 0; i < HWI_FREES_UNTIL_LOOK; i++)
-    assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, bytes)), HW_HEAP_OK);
+  use(heap, bytes, HWI_MOST_FREES_UNTIL_LOOK);
 }
 
 /* The other class is then in use. */
@@ -108,11 +113,33 @@ static void looks_come_no_oftener_than_that(void **state)
     alloc_blocks(heap, blocks);
     hwi_heap_owner(heap)->looked_ns = hwi_os_coarse_ns();
     free_blocks(heap, blocks, 0);
-    for (int k = 0; k < 4 * HWI_FREES_UNTIL_LOOK; k++)
+    for (int k = 0; k < 4 * HWI_MOST_FREES_UNTIL_LOOK; k++)
       assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, OTHER_BYTES)), HW_HEAP_OK);
     assert_int_equal(pages_of(heap, BYTES), 1);
     look(heap);
   }
+  hw_heap_destroy(heap);
+}
+
+/* The last look was long ago. */
+static void a_thread_that_frees_rarely_looks_after_fewer_frees(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  look(heap);
+  look(heap);
+  use(heap, BYTES, 1);
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(pages_of(heap, BYTES), 1);
+    make_look_due(heap);
+    use(heap, OTHER_BYTES, 16);
+  }
+  assert_int_equal(pages_of(heap, BYTES), 0);
+  for (int i = 0; i < 8; i++) { /* and after more, if it frees often */
+    hwi_heap_owner(heap)->looked_ns = hwi_os_coarse_ns() - 100000000;
+    use(heap, OTHER_BYTES, HWI_MOST_FREES_UNTIL_LOOK);
+  }
+  assert_int_equal(hwi_heap_owner(heap)->frees_until_look, HWI_MOST_FREES_UNTIL_LOOK);
   hw_heap_destroy(heap);
 }
 
@@ -318,11 +345,11 @@ static void *free_all_of(void *argument)
   return argument;
 }
 
-static void use_in_another_thread(void *(*use)(void *), struct hw_heap *heap, void **blocks)
+static void use_in_another_thread(void *(*body)(void *), struct hw_heap *heap, void **blocks)
 {
   void *argument[] = {heap, blocks}, *result;
   pthread_t thread;
-  assert_int_equal(pthread_create(&thread, NULL, use, argument), 0);
+  assert_int_equal(pthread_create(&thread, NULL, body, argument), 0);
   assert_int_equal(pthread_join(thread, &result), 0);
   assert_ptr_equal(result, argument);
 }
@@ -547,6 +574,7 @@ int main(void)
       cmocka_unit_test(the_page_of_a_class_that_is_not_used_goes_back),
       cmocka_unit_test(a_page_that_was_kept_for_the_next_block_goes_back),
       cmocka_unit_test(looks_come_no_oftener_than_that),
+      cmocka_unit_test(a_thread_that_frees_rarely_looks_after_fewer_frees),
       cmocka_unit_test(a_page_with_a_block_stays_until_that_is_freed),
       cmocka_unit_test(a_page_from_which_blocks_are_taken_stays),
       cmocka_unit_test(a_link_that_the_program_has_overwritten),

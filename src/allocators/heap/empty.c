@@ -109,27 +109,27 @@ void hwi_owner_give_left_over(struct hwi_owner *owner)
 
 /* --- looking --- */
 
-/* Gives the page a count, if no block of it was freed since the last look. Follows at most *left links. */
-static void count_if_idle(struct hwi_page *page, uint32_t *left)
+/* Gives the page a count, if no block of it was freed since the last look: `frees_left` are left then. Follows at most *left links. */
+static void count_if_idle(struct hwi_page *page, uint32_t frees_left, uint32_t *left)
 {
   struct hwi_owner *owner = page->owner;
   uint32_t before = *left;
-  if (page->count != HWI_FREES_UNTIL_LOOK) {
-    page->count = HWI_FREES_UNTIL_LOOK;
+  if (page->count != frees_left) {
+    page->count = owner->frees_until_look;
     return;
   }
   for (const struct hwi_free_block *block = page->free; block; block = block->next, --*left)
     if (!*left || !hwi_page_has_block(page, block) || before - *left == page->carved_count)
-      return; /* the program has overwritten a link, or the next look goes on here */
+      return; /* the program has overwritten a link, or the list is too long for this look */
   page->count = page->carved_count - (before - *left);
   __atomic_store_n(&owner->lists[page->class_index], &owner->own_lists[page->class_index], __ATOMIC_RELEASE);
 }
 
 /* Returns false while a fork has closed the lock. */
-static bool look_at(struct hwi_owner *owner, size_t class_index, bool gives_kept, uint32_t *left)
+static bool look_at(struct hwi_owner *owner, size_t class_index, uint32_t frees_left, bool gives_kept, uint32_t *left)
 {
   if (hwi_page_has_list_of_owner(owner->pages[class_index]))
-    count_if_idle(owner->pages[class_index], left);
+    count_if_idle(owner->pages[class_index], frees_left, left);
   else if (gives_kept)
     give_list(owner, class_index);
   if (hwi_page_has_list_of_owner(owner->pages[class_index]))
@@ -139,7 +139,7 @@ static bool look_at(struct hwi_owner *owner, size_t class_index, bool gives_kept
 }
 
 /* The next look goes on with the next class if this one has followed many links. */
-static void look(struct hwi_owner *owner)
+static void look(struct hwi_owner *owner, uint32_t frees_left)
 {
   enum { LOOKS_UNTIL_ALL = 16, MOST_LINKS = 4096 };
   struct hw_heap *heap = owner->heap;
@@ -150,7 +150,7 @@ static void look(struct hwi_owner *owner)
   for (size_t i = 0; i < heap->class_count && left > 0; i++) {
     size_t class_index = owner->next_looked;
     owner->next_looked = (uint8_t)((class_index + 1) % heap->class_count);
-    if (!look_at(owner, class_index, gives_kept, &left))
+    if (!look_at(owner, class_index, frees_left, gives_kept, &left))
       return;
   }
   enum hwi_lock_result result = hwi_heap_enter_unless_closed(heap);
@@ -158,6 +158,14 @@ static void look(struct hwi_owner *owner)
     return;
   hwi_heap_pass_by(heap);
   hwi_heap_leave(heap, result);
+}
+
+/* A thread that frees rarely looks after fewer frees. */
+static uint8_t frees_until_next(uint32_t frees, uint64_t times)
+{
+  enum { LEAST = 16 };
+  uint64_t next = times < 2 ? (uint64_t)frees * 2 : frees / times;
+  return (uint8_t)(next < LEAST ? LEAST : next > HWI_MOST_FREES_UNTIL_LOOK ? HWI_MOST_FREES_UNTIL_LOOK : next);
 }
 
 /* At the first time, a thread has nothing that it could have stopped using. */
@@ -171,8 +179,11 @@ static void look_if_due(struct hwi_owner *owner)
   if (before && now - before < EVERY_NS)
     return;
   owner->looked_ns = now;
-  if (before)
-    look(owner);
+  if (!before)
+    return;
+  uint32_t frees = owner->frees_until_look;
+  owner->frees_until_look = frees_until_next(frees, (now - before) / EVERY_NS);
+  look(owner, frees);
 }
 
 void hwi_owner_pass_by(struct hwi_owner *owner)
@@ -201,7 +212,7 @@ void hwi_page_settle_free(struct hwi_page *page)
 {
   struct hwi_owner *owner = page->owner;
   if (hwi_page_has_list_of_owner(page)) {
-    page->count = HWI_FREES_UNTIL_LOOK - 1;
+    page->count = owner->frees_until_look - 1u;
     look_if_due(owner);
   } else {
     hwi_page_settle(page);

@@ -74,7 +74,7 @@ enum {
   HWI_GRANULE_BITS = 4,
   HWI_RECIPROCAL_BITS = 31,
   HWI_LINE_BYTES = 64,
-  HWI_FREES_UNTIL_LOOK = 250,                             /* in a page without a count (empty.c) */
+  HWI_MOST_FREES_UNTIL_LOOK = 250,                        /* in a page without a count (empty.c) */
   HWI_MOST_KEPT = 64,                                     /* blocks of other threads, of a class; an int8_t */
   HWI_SHORT_CLASSES = HWI_LINE_BYTES / HW_HEAP_ALIGN - 1, /* of blocks shorter than a line, at most */
   HWI_SYSTEM_PAGE_BYTES = 4096,
@@ -176,6 +176,7 @@ struct hwi_owner {
   uint8_t next_shared;                    /* the class of these whose spare page goes back next */
   uint8_t slow_calls, looks;              /* how many so far: now and then, the thread looks for empty pages */
   uint8_t next_looked;                    /* the class with which the next look begins */
+  uint8_t frees_until_look;               /* in a page without a count; fewer if the thread frees rarely */
   bool has_left_over;                     /* empty pages that are to go back when the end of a fork opens the lock */
   int8_t most_kept[HW_HEAP_MOST_CLASSES]; /* how many blocks of others are kept, at most the heap's number, */
   int8_t kept_left[HW_HEAP_MOST_CLASSES]; /* and how many more may be added until they are counted (kept.c) */

@@ -114,7 +114,7 @@ static void use_list_of(struct hwi_page *page)
 {
   struct hwi_owner *owner = page->owner;
   __atomic_store_n(&owner->lists[page->class_index], &page->free, __ATOMIC_RELAXED);
-  __atomic_store_n(&page->count, HWI_FREES_UNTIL_LOOK - 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&page->count, owner->frees_until_look - 1u, __ATOMIC_RELEASE);
   if (owner->heap->config.check_all_frees)
     hwi_owner_use_own_list(owner, page->class_index);
 }
