@@ -36,8 +36,9 @@
  * allocated and it freed, and gives them out next; sixteen of a class, if it only frees; blocks below 64 bytes only
  * while threads free such blocks of each other. Each of them may hold a page of 64 KiB that is otherwise free. All this
  * is returned when the thread ends, or calls hw_heap_collect. A thread that goes on using the heap looks now and then
- * for what it does not use: pages are returned after some tenths of a second, and blocks of other threads after some
- * seconds; but not with HW_HEAP_RETURNS_ON_COLLECT or check_all_frees.
+ * for what it does not use: pages are returned after some tenths of a second if it frees thousands of blocks a second,
+ * otherwise after some seconds, and blocks of other threads later; but not with HW_HEAP_RETURNS_ON_COLLECT or
+ * check_all_frees.
  */
 /* SPDX-License-Identifier: MIT */
 #ifndef HEAPWRIGHT_HEAP_H
@@ -139,8 +140,8 @@ struct hw_heap_config {
   size_t page_bytes_count;
   /* How many free pages of a class a thread keeps: from 0 to 1024. For all classes with 0 together, it keeps those of
    * which at most half a MiB was used since they were taken, at most one of each class, and the one that became free
-   * last. The rest of such a page may be in memory, too, from an earlier use. An allocation takes some 50
-   * instructions more there, and a free that empties a page some 35, so that it is known when the last block of a page
+   * last. The rest of such a page may be in memory, too, from an earlier use. An allocation takes 50 to
+   * 75 instructions more there, and a free that empties a page some 43, so that it is known when the last block of a page
    * is free. With 1 for all classes there is no such cost, and a thread keeps up to 5.6 MiB if it has used all default
    * classes. Pages of classes that the thread does not use any more go back after a while, see the beginning of this
    * file. Default: 1 up to blocks of 4096 bytes, 0 above. */
