@@ -140,9 +140,8 @@ struct hw_heap_config {
   size_t page_bytes_count;
   /* How many free pages of a class a thread keeps: from 0 to 1024. For all classes with 0 together, it keeps those of
    * which at most half a MiB was used since they were taken, at most one of each class, and the one that became free
-   * last. The rest of such a page may be in memory, too, from an earlier use. An allocation takes 50 to
-   * 75 instructions more there, and a free that empties a page some 43, so that it is known when the last block of a page
-   * is free. With 1 for all classes there is no such cost, and a thread keeps up to 5.6 MiB if it has used all default
+   * last. The rest of such a page may be in memory, too, from an earlier use. An allocation takes 50 to 75 instructions
+   * more there, and a free that empties a page some 43, so that it is known when the last block of a page is free. With 1 for all classes there is no such cost, and a thread keeps up to 5.6 MiB if it has used all default
    * classes. Pages of classes that the thread does not use any more go back after a while, see the beginning of this
    * file. Default: 1 up to blocks of 4096 bytes, 0 above. */
   const size_t *thread_pages;
@@ -162,12 +161,12 @@ struct hw_heap_config {
   /* How much free memory the heap keeps, apart from that in the caches of threads; for LATER and ABOVE. Default: a 32nd
    * of what is in use, at least 2 MiB. For LATER, what of these 2 MiB was not needed for 0.4 seconds goes back, too. */
   size_t keep_free_bytes;
-  /* For LATER: what was not needed for this time, up to 3,600,000, goes back when a thread next gives some back
-   * or looks. If more than a limit above keep_free_bytes is free, what is above half of this limit goes back at once. The limit is a
-   * quarter of what is in use, but at least 8 MiB; 128 MiB, if memory was needed within this time; 2 MiB, if the heap
-   * has had 256 MiB. If the heap then takes half of it again within a second (16 s for each GB), the limit is at least
-   * 32 MiB, and time and limit become four times as much, at most 32 times: then the heap keeps all. They halve again
-   * later. Default: 25. */
+  /* For LATER: what was not needed for this time, up to 3,600,000, goes back when a thread next gives some back or
+   * looks. If more than a limit above keep_free_bytes is free, what is above half of this limit goes back at once. The
+   * limit is a quarter of what is in use, but at least 8 MiB; 128 MiB, if memory was needed within this time; 2 MiB, if
+   * the heap has had 256 MiB. If the heap then takes half of it again within a second (16 s for each GB), the limit is at
+   * least 32 MiB, and time and limit become four times as much, at most 32 times: then the heap keeps all. They halve
+   * again later. Default: 25. */
   size_t return_after_ms;
   enum hw_heap_pages pages;
   /* Memory is present when it was taken from the system: using it for the first time causes no page fault. */

@@ -37,6 +37,17 @@ static inline struct hw_heap_stats stats_of(struct hw_heap *heap)
   return stats;
 }
 
+/* Of the class of blocks of so many bytes; all 0 if it was not used. */
+static inline struct hw_heap_class_stats row_of(struct hw_heap *heap, size_t bytes)
+{
+  struct hw_heap_class_stats rows[HW_HEAP_MOST_CLASSES + 1];
+  size_t count = hw_heap_get_class_stats(heap, rows, HW_HEAP_MOST_CLASSES + 1);
+  for (size_t i = 0; i < count; i++)
+    if (rows[i].block_bytes == bytes)
+      return rows[i];
+  return (struct hw_heap_class_stats){0};
+}
+
 static inline size_t used_bytes(struct hw_heap *heap)
 {
   return stats_of(heap).used_bytes;

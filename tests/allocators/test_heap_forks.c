@@ -487,11 +487,7 @@ static void *leave_blocks(void *argument)
 
 static size_t pages_of_blocks(void)
 {
-  struct hw_heap_class_stats rows[HW_HEAP_MOST_CLASSES + 1];
-  size_t count = 0;
-  for (size_t i = hw_heap_get_class_stats(heap, rows, HW_HEAP_MOST_CLASSES + 1); i-- > 0;)
-    count += rows[i].block_bytes == BLOCK_BYTES ? rows[i].page_count : 0;
-  return count;
+  return row_of(heap, BLOCK_BYTES).page_count;
 }
 
 static int free_in_child(void)

@@ -37,16 +37,6 @@ static void look(struct hw_heap *heap)
   look_in(heap, OTHER_BYTES);
 }
 
-static struct hw_heap_class_stats row_of(struct hw_heap *heap, size_t bytes)
-{
-  struct hw_heap_class_stats rows[HW_HEAP_MOST_CLASSES + 1];
-  size_t count = hw_heap_get_class_stats(heap, rows, HW_HEAP_MOST_CLASSES + 1);
-  for (size_t i = 0; i < count; i++)
-    if (rows[i].block_bytes == bytes)
-      return rows[i];
-  return (struct hw_heap_class_stats){0};
-}
-
 static size_t pages_of(struct hw_heap *heap, size_t bytes)
 {
   return row_of(heap, bytes).page_count;
@@ -91,7 +81,7 @@ static void a_page_that_was_kept_for_the_next_block_goes_back(void **state)
 {
   (void)state;
   struct hw_heap *heap = new_heap();
-  assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, LARGEST)), HW_HEAP_OK);
+  use(heap, LARGEST, 1);
   assert_int_equal(pages_of(heap, LARGEST), 1);
   look(heap);
   look(heap);
@@ -113,8 +103,7 @@ static void looks_come_no_oftener_than_that(void **state)
     alloc_blocks(heap, blocks);
     hwi_heap_owner(heap)->looked_ns = hwi_os_coarse_ns();
     free_blocks(heap, blocks, 0);
-    for (int k = 0; k < 4 * HWI_MOST_FREES_UNTIL_LOOK; k++)
-      assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, OTHER_BYTES)), HW_HEAP_OK);
+    use(heap, OTHER_BYTES, 4 * HWI_MOST_FREES_UNTIL_LOOK);
     assert_int_equal(pages_of(heap, BYTES), 1);
     look(heap);
   }
@@ -227,29 +216,25 @@ static void a_heap_that_is_not_to_look(void **state)
 
 enum { KIB = 1 << 10, MANY = 4096 };
 
-static bool alloc_many(struct hw_heap *heap, void **blocks)
+static void alloc_many(struct hw_heap *heap, void **blocks)
 {
   for (int i = 0; i < MANY; i++)
     blocks[i] = hw_heap_alloc(heap, OTHER_BYTES);
-  return true;
 }
 
-static bool replace_in_many_pages(struct hw_heap *heap, void **blocks)
+static void replace_in_many_pages(struct hw_heap *heap, void **blocks)
 {
   for (int i = 0; i < MANY; i++) {
     void **block = &blocks[i * 1001 % MANY];
     assert_int_equal(hw_heap_free(heap, *block), HW_HEAP_OK);
     *block = hw_heap_alloc(heap, OTHER_BYTES);
   }
-  return true;
 }
 
-static bool use_counted_pages(struct hw_heap *heap, void **blocks)
+static void use_counted_pages(struct hw_heap *heap, void **blocks)
 {
   (void)blocks;
-  for (int i = 0; i < 100; i++)
-    assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, 8 * KIB)), HW_HEAP_OK);
-  return true;
+  use(heap, 8 * KIB, 100);
 }
 
 static void *free_many(void *argument)
@@ -265,7 +250,7 @@ static void *free_many(void *argument)
   return is_right && pages_of(heap, BYTES) == 0 ? argument : NULL;
 }
 
-static bool (*const busy[])(struct hw_heap *heap, void **blocks) = {alloc_many, replace_in_many_pages,
+static void (*const busy[])(struct hw_heap *heap, void **blocks) = {alloc_many, replace_in_many_pages,
                                                                     use_counted_pages};
 
 static void each_kind_of_work_makes_a_thread_look(void **state)
@@ -275,7 +260,7 @@ static void each_kind_of_work_makes_a_thread_look(void **state)
   for (size_t i = 0; i < COUNT(busy); i++) {
     struct hw_heap *heap = new_heap();
     alloc_many(heap, blocks);
-    assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, BYTES)), HW_HEAP_OK);
+    use(heap, BYTES, 1);
     for (int k = 0; k < 3; k++) {
       make_look_due(heap);
       busy[i](heap, blocks);
@@ -378,8 +363,7 @@ static void what_others_free_brings_no_look_nearer(void **state)
   void *blocks[BLOCKS];
   alloc_blocks(heap, blocks);
   use_in_another_thread(free_all_of, heap, blocks);
-  void *other = hw_heap_alloc(heap, KIB); /* of a class without blocks, so that the thread takes back what was freed */
-  assert_int_equal(hw_heap_free(heap, other), HW_HEAP_OK);
+  use(heap, KIB, 1); /* a class without blocks, so that the thread takes back what was freed */
   look_in(heap, BYTES);
   look_in(heap, BYTES);
   assert_int_equal(pages_of(heap, KIB), 0);
@@ -405,7 +389,6 @@ static void *keep_and_look(void *argument)
   return is_right && !has_kept(heap, blocks[0]) ? argument : NULL;
 }
 
-/* They hold its pages. */
 static void a_thread_that_frees_others_blocks_looks(void **state)
 {
   (void)state;
@@ -416,6 +399,7 @@ static void a_thread_that_frees_others_blocks_looks(void **state)
   hw_heap_destroy(heap);
 }
 
+/* They hold its pages. */
 static void kept_blocks_of_another_thread_go_back(void **state)
 {
   (void)state;
@@ -498,9 +482,11 @@ static void each_slow_path_looks(void **state)
 
 /* --- the heap's free memory --- */
 
-static void make_memory_idle(struct hw_heap *heap)
+/* What is kept was not needed for long, except what was needed since the last look. */
+static void return_idle(struct hw_heap *heap)
 {
   heap->idle_since_ns = 1;
+  look(heap);
 }
 
 static void free_memory_that_is_not_needed_goes_back(void **state)
@@ -509,18 +495,14 @@ static void free_memory_that_is_not_needed_goes_back(void **state)
   enum { KEPT = 1 << 20, NEEDED = 256 << 10 };
   struct hw_heap *heap = new_heap();
   void *block = hw_heap_alloc(heap, KEPT);
-  make_look_due(heap);
   look(heap);
   assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
-  make_memory_idle(heap);
-  look(heap);
+  return_idle(heap);
   assert_int_equal(heap->kept_bytes, KEPT);
-  assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, NEEDED)), HW_HEAP_OK);
-  make_memory_idle(heap);
-  look(heap);
+  use(heap, NEEDED, 1);
+  return_idle(heap);
   assert_in_range(heap->kept_bytes, NEEDED, NEEDED + HWI_SLICE_BYTES);
-  make_memory_idle(heap);
-  look(heap);
+  return_idle(heap);
   hwi_heap_collect_settled(heap);
   assert_in_range(heap->kept_bytes, 0, HWI_SLICE_BYTES);
   hw_heap_destroy(heap);
@@ -533,11 +515,9 @@ static void what_the_program_wants_to_keep_stays(void **state)
   const struct hw_heap_config configs[] = {{.keep_free_bytes = KEPT}, {.returns = HW_HEAP_RETURNS_ABOVE}};
   for (size_t k = 0; k < COUNT(configs); k++) {
     struct hw_heap *heap = heap_with(&configs[k]);
-    assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, KEPT)), HW_HEAP_OK);
-    for (int i = 0; i < 3; i++) {
-      make_memory_idle(heap);
-      look(heap);
-    }
+    use(heap, KEPT, 1);
+    for (int i = 0; i < 3; i++)
+      return_idle(heap);
     assert_in_range(heap->kept_bytes, KEPT - HWI_SLICE_BYTES, KEPT);
     hw_heap_destroy(heap);
   }
@@ -553,17 +533,13 @@ static void an_arena_that_may_have_huge_pages_stays_whole(void **state)
   struct hwi_page *arena = hwi_unit_of(hwi_slice_of(block));
   arena->may_become_huge = true;
   assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
-  for (int i = 0; i < 3; i++) {
-    make_memory_idle(heap);
-    look(heap);
-  }
+  for (int i = 0; i < 3; i++)
+    return_idle(heap);
   assert_in_range(heap->kept_bytes, KEPT - HWI_SLICE_BYTES, KEPT);
   assert_true(arena->may_become_huge);
   arena->may_become_huge = false;
-  for (int i = 0; i < 3; i++) {
-    make_memory_idle(heap);
-    look(heap);
-  }
+  for (int i = 0; i < 3; i++)
+    return_idle(heap);
   assert_in_range(heap->kept_bytes, 0, HWI_SLICE_BYTES);
   hw_heap_destroy(heap);
 }

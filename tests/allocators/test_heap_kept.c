@@ -312,12 +312,9 @@ static void a_list_of_a_whole_page_and_kept_blocks_is_right(void **state)
 
 static size_t page_count(struct hw_heap *heap, size_t bytes)
 {
-  struct hw_heap_class_stats stats[HW_HEAP_MOST_CLASSES + 1];
-  size_t count = hw_heap_get_class_stats(heap, stats, HW_HEAP_MOST_CLASSES + 1), i = 0;
-  while (i < count && stats[i].block_bytes != bytes)
-    i++;
-  assert_true(i < count);
-  return stats[i].page_count;
+  const struct hw_heap_class_stats row = row_of(heap, bytes);
+  assert_int_equal(row.block_bytes, bytes);
+  return row.page_count;
 }
 
 /* How many pages the blocks need that a thread keeps, at most: each is of another page in the worst case. Nobody frees short blocks of

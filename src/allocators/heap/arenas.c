@@ -156,16 +156,11 @@ static void begin_arena(struct hw_heap *heap, uintptr_t start, struct hwi_arena_
     make_pending(arena, 0, HWI_SLICES, true);
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-  return a < b ? a : b;
-}
-
 /* Returns how much is taken after so much, which may be less than arena_bytes. */
 static size_t grown(const struct hw_heap *heap, size_t bytes)
 {
   size_t more = bytes + bytes / 100 * heap->config.arena_growth_percent;
-  size_t units = smaller(hwi_units_up(more), HWI_MOST_ARENA_BYTES);
+  size_t units = hwi_smaller(hwi_units_up(more), HWI_MOST_ARENA_BYTES);
   return units > heap->config.arena_bytes ? units : heap->config.arena_bytes;
 }
 

@@ -357,6 +357,11 @@ static inline uint64_t hwi_touched_slices(const struct hwi_page *arena)
   return arena[HWI_BY_KEPT].slices;
 }
 
+static inline size_t hwi_smaller(size_t a, size_t b)
+{
+  return a < b ? a : b;
+}
+
 /* The next multiple of a unit. */
 static inline size_t hwi_units_up(size_t bytes)
 {
@@ -475,10 +480,12 @@ static inline size_t hwi_page_index(const struct hwi_page *page, size_t off)
   return (size_t)((off >> HWI_GRANULE_BITS) * (uint64_t)page->reciprocal >> HWI_RECIPROCAL_BITS);
 }
 
-/* Returns whether blocks are given out from the page's list, so that nobody counts them. */
-static inline bool hwi_page_has_list_of_owner(const struct hwi_page *page)
+/* Returns whether the list of the page is that of its owner, so that nobody counts its blocks. Other threads may be changing the page, which
+ * may have no owner yet or any more. */
+static inline __attribute__((no_sanitize("thread"))) bool hwi_page_has_list_of_owner(const struct hwi_page *page)
 {
-  return page != &hwi_no_page && page->owner->lists[page->class_index] == &page->free;
+  const struct hwi_owner *owner = __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE);
+  return owner && owner->lists[page->class_index] == &page->free;
 }
 
 /* How much of it was touched since the page was taken; the rest may be in memory, too. */
@@ -491,51 +498,6 @@ static inline size_t hwi_page_touched_bytes(const struct hwi_page *page)
 static inline bool hwi_owner_shares_spares(const struct hwi_owner *owner, size_t class_index)
 {
   return owner->heap->thread_pages[class_index] == 0;
-}
-
-/* Returns NULL if the slow path is needed. `bytes` is at most HW_HEAP_LARGEST_CLASS_BYTES. */
-static inline __attribute__((always_inline)) void *hwi_owner_try_alloc(struct hwi_owner *owner, size_t bytes)
-{
-  struct hwi_free_block **list = owner->lists[owner->class_of[(bytes + HW_HEAP_ALIGN - 1) >> HWI_GRANULE_BITS]];
-  struct hwi_free_block *block = *list;
-  if (__builtin_expect(!block, 0))
-    return NULL;
-  *list = block->next;
-  block->page = NULL;
-  return block;
-}
-
-/* Makes up for the change of a page whose count has become 0. It may be given back then. The second function is for a free by the owner's
- * thread, which may look for empty pages, too. */
-void hwi_page_settle(struct hwi_page *page);
-__attribute__((noinline)) void hwi_page_settle_free(struct hwi_page *page);
-
-/* For a block of a page of the calling thread. */
-static inline __attribute__((always_inline)) void hwi_page_push(struct hwi_page *page, struct hwi_free_block *block)
-{
-  block->next = page->free;
-  page->free = block;
-  block->page = page;
-  if (__builtin_expect(--page->count == 0, 0))
-    hwi_page_settle_free(page);
-}
-
-/* What the fast path of free has found. Nothing was done but for HWI_FREED. */
-enum hwi_quick_free { HWI_FREED, HWI_NOT_OWN, HWI_NOT_QUICK };
-
-/* `thread` is the value of the calling thread. */
-static inline __attribute__((always_inline)) enum hwi_quick_free hwi_thread_try_free(uintptr_t thread, void *address)
-{
-  if (__builtin_expect(!hwi_is_in_space(address), 0))
-    return HWI_NOT_QUICK;
-  struct hwi_page *page = hwi_slice_of(address);
-  struct hwi_free_block *block = (struct hwi_free_block *)address;
-  if (__builtin_expect(HWI_LOAD_WORD(page->thread) != thread, 0))
-    return HWI_NOT_OWN;
-  if (__builtin_expect(block->page == page, 0))
-    return HWI_NOT_QUICK;
-  hwi_page_push(page, block);
-  return HWI_FREED;
 }
 
 /* --- space.c: it takes its own lock --- */
@@ -741,6 +703,11 @@ void *hwi_owner_alloc_aligned(struct hwi_owner *owner, size_t align, size_t byte
 void *hwi_owner_alloc_zeroed(struct hwi_owner *owner, size_t align, size_t bytes);
 
 /* --- empty.c: the caller has the owner --- */
+
+/* Makes up for the change of a page whose count has become 0. It may be given back then. The second function is for a free by the owner's
+ * thread, which may look for empty pages, too. */
+void hwi_page_settle(struct hwi_page *page);
+__attribute__((noinline)) void hwi_page_settle_free(struct hwi_page *page);
 
 /* All free blocks of the owner's lists go back to their pages, and all empty pages to the heap. */
 void hwi_owner_give_empty_pages(struct hwi_owner *owner);

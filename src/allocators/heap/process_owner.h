@@ -2,7 +2,7 @@
 #ifndef HWI_ALLOCATORS_HEAP_PROCESS_OWNER_H
 #define HWI_ALLOCATORS_HEAP_PROCESS_OWNER_H
 
-#include "allocators/heap/layout.h"
+#include "allocators/heap/hot.h"
 
 /* As hw_heap_create, but in memory of the caller, which is all zero; the caller begins and ends the owners. Returns false if
  * the config is wrong, or, if `threads` is central or single, there is no memory. */

@@ -125,11 +125,6 @@ static uint64_t larger(uint64_t a, uint64_t b)
   return a > b ? a : b;
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-  return a < b ? a : b;
-}
-
 /* Returns how much free memory may be kept for any time, but `least_bytes` also if little is in use. */
 static size_t most_kept_bytes(const struct hw_heap *heap, size_t least_bytes)
 {
@@ -158,7 +153,7 @@ static void learn(struct hw_heap *heap, uint64_t now)
   bool is_soon = is_soon_after_return(heap, now);
   bool was_wrong = is_soon && heap->returned_bytes && heap->new_bytes >= heap->returned_bytes / 2;
   if (was_wrong) {
-    heap->patience = (unsigned)smaller(heap->patience + PATIENCE_STEP, MOST_PATIENCE);
+    heap->patience = (unsigned)hwi_smaller(heap->patience + PATIENCE_STEP, MOST_PATIENCE);
     heap->returned_ns = now;
   } else if (!is_soon && heap->patience > 0)
     heap->patience--;
@@ -217,8 +212,8 @@ static void return_kept(struct hw_heap *heap, size_t most_bytes, uint64_t now)
 void hwi_heap_count_taken(struct hw_heap *heap, size_t kept_bytes, size_t new_bytes)
 {
   heap->kept_bytes -= kept_bytes;
-  heap->least_kept_bytes = smaller(heap->least_kept_bytes, heap->kept_bytes);
-  heap->least_idle_bytes = smaller(heap->least_idle_bytes, heap->kept_bytes);
+  heap->least_kept_bytes = hwi_smaller(heap->least_kept_bytes, heap->kept_bytes);
+  heap->least_idle_bytes = hwi_smaller(heap->least_idle_bytes, heap->kept_bytes);
   heap->new_bytes += new_bytes;
   if (heap->config.returns == HW_HEAP_RETURNS_LATER)
     heap->needed_ns = hwi_os_coarse_ns();
@@ -230,7 +225,7 @@ static void return_idle(struct hw_heap *heap)
   uint64_t now = hwi_os_coarse_ns();
   if (now - heap->idle_since_ns < (uint64_t)IDLE_MS * NS_PER_MS)
     return;
-  size_t most = most_kept_bytes(heap, 0), idle = smaller(heap->least_idle_bytes, heap->kept_bytes);
+  size_t most = most_kept_bytes(heap, 0), idle = hwi_smaller(heap->least_idle_bytes, heap->kept_bytes);
   if (idle > most)
     hwi_heap_trim(heap, heap->kept_bytes - (idle - most), true);
   heap->idle_since_ns = now;

@@ -53,24 +53,17 @@ enum hwi_walk hwi_owner_each_saved(const struct hwi_owner *owner, hwi_free_fn *s
 
 /* --- one page --- */
 
-/* Other threads may be changing the page, which may have no owner yet or any more. */
-static __attribute__((no_sanitize("thread"))) bool has_list_of_owner(const struct hwi_page *page)
-{
-  const struct hwi_owner *owner = __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE);
-  return owner && owner->lists[page->class_index] == &page->free;
-}
-
 /* Another thread may be changing the page. While the count is none, the owner's list is that of the page: this is seen before the count
  * is read, or after it, unless it changes twice meanwhile. */
 __attribute__((no_sanitize("thread"))) size_t hwi_page_used_count(const struct hwi_page *page)
 {
-  bool is_counted = !has_list_of_owner(page);
+  bool is_counted = !hwi_page_has_list_of_owner(page);
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   size_t count = page->count, carved = page->carved_count;
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   if (page->is_full)
     return page->capacity;
-  return is_counted && !has_list_of_owner(page) && count < carved ? count : carved;
+  return is_counted && !hwi_page_has_list_of_owner(page) && count < carved ? count : carved;
 }
 
 /* A bit for each block of a page: those that are free. */
@@ -154,7 +147,7 @@ static bool add_kept_and_saved(struct free_blocks *set, const struct hwi_page *p
 
 static bool add_all(struct free_blocks *set, const struct hwi_page *page)
 {
-  if (!has_list_of_owner(page) && !add_list(set, page, page->free))
+  if (!hwi_page_has_list_of_owner(page) && !add_list(set, page, page->free))
     return false;
   return set->count + hwi_page_used_count(page) == page->carved_count && add_remote(set, page) &&
          add_from(set, page, page->owner) && (!has_more(set, page) || add_kept_and_saved(set, page));
