@@ -557,6 +557,37 @@ static void what_others_freed_before_a_fork_is_free_in_the_child(void **state)
   hw_heap_destroy(heap);
 }
 
+static pthread_barrier_t around;
+
+static void *leave_blocks_and_live(void *argument)
+{
+  leave_blocks(argument);
+  pthread_barrier_wait(&around);
+  pthread_barrier_wait(&around);
+  return argument;
+}
+
+/* They are in the pages of a thread that the child does not have: nobody gives them out again. */
+static void what_was_freed_of_others_before_a_fork_is_free_in_the_child(void **state)
+{
+  (void)state;
+  pthread_t thread;
+  pthread_barrier_init(&around, NULL, 2);
+  heap = new_heap();
+  assert_int_equal(pthread_create(&thread, NULL, leave_blocks_and_live, NULL), 0);
+  pthread_barrier_wait(&around);
+  free_all(NULL);
+  assert_true(are_all_free());
+  pid_t child = fork();
+  if (!child)
+    _exit(!are_all_free());
+  expect_child(child);
+  pthread_barrier_wait(&around);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  hw_heap_destroy(heap);
+  pthread_barrier_destroy(&around);
+}
+
 /* --- pages that become empty during a fork --- */
 
 static void *close_until_freed(void *barrier)
@@ -627,6 +658,7 @@ int main(void)
       cmocka_unit_test(threads_fork_while_heaps_come_and_go),
       cmocka_unit_test(a_process_with_one_thread_forks),
       cmocka_unit_test(what_others_freed_before_a_fork_is_free_in_the_child),
+      cmocka_unit_test(what_was_freed_of_others_before_a_fork_is_free_in_the_child),
       cmocka_unit_test(pages_that_become_empty_during_a_fork_go_back_after_it),
       cmocka_unit_test(a_heap_that_was_used_is_destroyed_before_the_fork),
   };

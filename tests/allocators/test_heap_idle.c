@@ -90,6 +90,20 @@ static void a_page_that_was_kept_for_the_next_block_goes_back(void **state)
   hw_heap_destroy(heap);
 }
 
+/* It is empty whenever the thread looks. */
+static void a_counted_page_that_is_used_stays(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  for (int i = 0; i < 20; i++) {
+    use(heap, LARGEST, 1);
+    look(heap);
+    assert_int_equal(pages_of(heap, LARGEST), 1);
+  }
+  assert_int_equal(row_of(heap, LARGEST).taken_page_count, 1);
+  hw_heap_destroy(heap);
+}
+
 static void looks_come_no_oftener_than_that(void **state)
 {
   (void)state;
@@ -146,6 +160,8 @@ static void a_page_with_a_block_stays_until_that_is_freed(void **state)
   expect_right(heap);
   assert_int_equal(hw_heap_free(heap, blocks[1]), HW_HEAP_FREED);
   assert_int_equal(hw_heap_free(heap, blocks[0]), HW_HEAP_OK);
+  look(heap);
+  assert_int_equal(pages_of(heap, BYTES), 1); /* it was used since the look before */
   look(heap);
   assert_int_equal(pages_of(heap, BYTES), 0);
   expect_right(heap);
@@ -330,7 +346,7 @@ static void *free_all_of(void *argument)
   return argument;
 }
 
-static void use_in_another_thread(void *(*body)(void *), struct hw_heap *heap, void **blocks)
+static void use_in_another_thread(void *(*body)(void *), struct hw_heap *heap, void *blocks)
 {
   void *argument[] = {heap, blocks}, *result;
   pthread_t thread;
@@ -369,6 +385,79 @@ static void what_others_free_brings_no_look_nearer(void **state)
   assert_int_equal(pages_of(heap, KIB), 0);
   assert_int_equal(pages_of(heap, BYTES), 1);
   hw_heap_destroy(heap);
+}
+
+enum { LONG = 3 * MANY };
+
+/* Each of these returns how many blocks stay in use. */
+static int use_nothing(struct hw_heap *heap)
+{
+  (void)heap;
+  return 0;
+}
+
+static int use_one(struct hw_heap *heap)
+{
+  use(heap, BYTES, 1);
+  return 0;
+}
+
+static int take_one(struct hw_heap *heap)
+{
+  assert_non_null(hw_heap_alloc(heap, BYTES));
+  return 1;
+}
+
+static int use_one_and_take_all(struct hw_heap *heap)
+{
+  use(heap, BYTES, 1);
+  for (int i = 0; i < LONG; i++)
+    assert_non_null(hw_heap_alloc(heap, BYTES));
+  return LONG;
+}
+
+static void *free_one_of(void *argument)
+{
+  struct hw_heap *heap = ((void **)argument)[0];
+  return hw_heap_free(heap, ((void **)argument)[1]) == HW_HEAP_OK ? argument : NULL;
+}
+
+/* The list then begins with the same block as before. */
+static int take_two_and_let_another_thread_free_the_first(struct hw_heap *heap)
+{
+  void *first = hw_heap_alloc(heap, BYTES);
+  assert_non_null(hw_heap_alloc(heap, BYTES));
+  use_in_another_thread(free_one_of, heap, first);
+  return 1;
+}
+
+/* It has more free blocks than one look counts. What happens between two looks does not make the count wrong. */
+static void a_long_list_is_counted_in_parts(void **state)
+{
+  (void)state;
+  static void *blocks[LONG];
+  int (*const between[])(struct hw_heap *) = {use_nothing, use_one, take_one, use_one_and_take_all,
+                                              take_two_and_let_another_thread_free_the_first};
+  for (size_t i = 0; i < COUNT(between); i++) {
+    struct hw_heap *heap =
+        heap_with(&(struct hw_heap_config){.page_bytes = (const size_t[]){1 << 20}, .page_bytes_count = 1});
+    for (int k = 0; k < LONG; k++)
+      assert_non_null(blocks[k] = hw_heap_alloc(heap, BYTES));
+    for (int k = 0; k < LONG; k++)
+      assert_int_equal(hw_heap_free(heap, blocks[k]), HW_HEAP_OK);
+    for (int k = 0; k < 3; k++) /* the first one sees that the class was used */
+      look(heap);
+    assert_int_equal(pages_of(heap, BYTES), 1);
+    int used = between[i](heap);
+    look(heap);
+    assert_int_equal(pages_of(heap, BYTES), i != 0);
+    for (int k = 0; k < 5; k++)
+      look(heap);
+    assert_int_equal(pages_of(heap, BYTES), used != 0);
+    assert_int_equal(used_bytes(heap), used * BYTES);
+    expect_right(heap);
+    hw_heap_destroy(heap);
+  }
 }
 
 static bool has_kept(struct hw_heap *heap, const void *block)
@@ -549,6 +638,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_page_of_a_class_that_is_not_used_goes_back),
       cmocka_unit_test(a_page_that_was_kept_for_the_next_block_goes_back),
+      cmocka_unit_test(a_counted_page_that_is_used_stays),
       cmocka_unit_test(looks_come_no_oftener_than_that),
       cmocka_unit_test(a_thread_that_frees_rarely_looks_after_fewer_frees),
       cmocka_unit_test(a_page_with_a_block_stays_until_that_is_freed),
@@ -561,6 +651,7 @@ int main(void)
       cmocka_unit_test(a_thread_that_frees_others_blocks_looks),
       cmocka_unit_test(what_others_have_freed_goes_back),
       cmocka_unit_test(what_others_free_brings_no_look_nearer),
+      cmocka_unit_test(a_long_list_is_counted_in_parts),
       cmocka_unit_test(kept_blocks_of_another_thread_go_back),
       cmocka_unit_test(each_slow_path_looks),
       cmocka_unit_test(free_memory_that_is_not_needed_goes_back),

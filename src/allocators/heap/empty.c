@@ -2,9 +2,9 @@
  *
  * A page with a count is found when its last block is freed: it goes back to the heap, or the thread keeps it for the next block. The
  * first page of a class has no count while its list is the owner's. So the thread looks now and then, when it is on a slow path anyway, ten
- * times a second at most. If no block of such a page was freed since the last look, it gets its count again, for which its list is followed.
- * All pages with a count that are empty then go back. Blocks of others that the thread keeps (kept.c) hold pages, too, and nobody knows whether
- * they are in use: they go back at each sixteenth look.
+ * times a second at most. If no block of such a page was freed since the last look, it gets its count again, for which its list is followed:
+ * a long one a part at each look. Pages with a count go back if they are empty, and were not used since the last look. Blocks of others
+ * that the thread keeps (kept.c) hold pages, too, and nobody knows whether they are in use: they go back at each sixteenth look.
  */
 #include "allocators/heap/layout.h"
 
@@ -42,12 +42,16 @@ static void give_list(struct hwi_owner *owner, size_t class_index)
   }
 }
 
-/* Returns false while a fork has closed the lock. */
-static bool give_empty_of(struct hwi_owner *owner, size_t class_index)
+/* If it is for `all`; else those that were empty at the last look, too. Returns false while a fork has closed the lock. */
+static bool give_empty_of(struct hwi_owner *owner, size_t class_index, bool all)
 {
   for (struct hwi_page *page = owner->pages[class_index], *next; page && page != &hwi_no_page; page = next) {
     next = page->next;
-    if (page->count == 0 && !give_page(page))
+    if (page->count > 0)
+      continue;
+    if (!all && !page->was_empty)
+      page->was_empty = true;
+    else if (!give_page(page))
       return false;
   }
   return true;
@@ -57,7 +61,7 @@ void hwi_owner_give_empty_pages(struct hwi_owner *owner)
 {
   for (size_t i = 0; i < HW_HEAP_MOST_CLASSES; i++) {
     give_list(owner, i);
-    give_empty_of(owner, i);
+    give_empty_of(owner, i, true);
   }
 }
 
@@ -109,19 +113,28 @@ void hwi_owner_give_left_over(struct hwi_owner *owner)
 
 /* --- looking --- */
 
-/* Gives the page a count, if no block of it was freed since the last look: `frees_left` are left then. Follows at most *left links. */
+/* Gives the page a count, if no block of it was freed since the last look: `frees_left` are left then. Follows at most *left links, and goes on
+ * there at the next look. */
 static void count_if_idle(struct hwi_page *page, uint32_t frees_left, uint32_t *left)
 {
   struct hwi_owner *owner = page->owner;
-  uint32_t before = *left;
-  if (page->count != frees_left) {
-    page->count = owner->frees_until_look;
+  struct hwi_followed followed = owner->followed;
+  bool is_idle = page->count == frees_left;
+  page->count = owner->frees_until_look;
+  if (!is_idle)
     return;
+  if (followed.first != page->free)
+    followed = (struct hwi_followed){page->free, page->free, 0};
+  for (; followed.next; followed.next = followed.next->next, followed.count++, --*left) {
+    if (*left == 0) {
+      owner->followed = followed;
+      return;
+    }
+    if (!hwi_page_has_block(page, followed.next) || followed.count == page->carved_count)
+      return; /* the program has overwritten a link */
   }
-  for (const struct hwi_free_block *block = page->free; block; block = block->next, --*left)
-    if (!*left || !hwi_page_has_block(page, block) || before - *left == page->carved_count)
-      return; /* the program has overwritten a link, or the list is too long for this look */
-  page->count = page->carved_count - (before - *left);
+  page->count = page->carved_count - followed.count;
+  page->was_empty = page->count == 0;
   __atomic_store_n(&owner->lists[page->class_index], &owner->own_lists[page->class_index], __ATOMIC_RELEASE);
 }
 
@@ -135,23 +148,24 @@ static bool look_at(struct hwi_owner *owner, size_t class_index, uint32_t frees_
   if (hwi_page_has_list_of_owner(owner->pages[class_index]))
     return true;
   bool has_empty = owner->pages[class_index]->count == 0 || owner->spare_counts[class_index];
-  return !has_empty || give_empty_of(owner, class_index);
+  return !has_empty || give_empty_of(owner, class_index, false);
 }
 
-/* The next look goes on with the next class if this one has followed many links. */
 static void look(struct hwi_owner *owner, uint32_t frees_left)
 {
   enum { LOOKS_UNTIL_ALL = 16, MOST_LINKS = 4096 };
   struct hw_heap *heap = owner->heap;
   bool gives_kept = ++owner->looks % LOOKS_UNTIL_ALL == 0;
-  uint32_t left = MOST_LINKS + 1;
+  uint32_t left = MOST_LINKS;
   if (!heap->sole)
     hwi_owner_drain_if_needed(owner);
-  for (size_t i = 0; i < heap->class_count && left > 0; i++) {
-    size_t class_index = owner->next_looked;
-    owner->next_looked = (uint8_t)((class_index + 1) % heap->class_count);
-    if (!look_at(owner, class_index, frees_left, gives_kept, &left))
+  for (size_t i = 0; i < heap->class_count; i++) {
+    if (!look_at(owner, owner->next_looked, frees_left, gives_kept, &left))
       return;
+    if (left == 0)
+      break;
+    owner->followed = (struct hwi_followed){NULL};
+    owner->next_looked = (uint8_t)((owner->next_looked + 1) % heap->class_count);
   }
   enum hwi_lock_result result = hwi_heap_enter_unless_closed(heap);
   if (result == HWI_LOCK_CLOSED)

@@ -66,27 +66,42 @@ static bool is_kept(const struct hwi_owner *owner, const void *key)
   return owner->key == key || owner->state == HWI_OWNER_HELD || owner == owner->heap->sole;
 }
 
-/* Moves what other threads have freed. The rest of their list is lost from the first link that is not one. */
+/* Returns the link after what other threads have freed: the rest of their list is lost from the first link that is not one. */
+static struct hwi_free_block **end_of_remote(const struct hwi_page *page, struct hwi_free_block **list, uint32_t *count)
+{
+  struct hwi_free_block **at = list;
+  *list = hwi_page_remote(page);
+  for (*count = 0; *at && *count < page->capacity && hwi_page_has_block(page, *at) && (*at)->page == page; ++*count)
+    at = &(*at)->next;
+  return at;
+}
+
+/* Moves what other threads have freed. */
 static void save(struct hwi_page *page, struct hwi_owner *owner)
 {
-  struct hwi_free_block *list = hwi_page_remote(page), **at = &list;
-  for (uint32_t i = 0; *at && i < page->capacity && hwi_page_has_block(page, *at) && (*at)->page == page; i++)
-    at = &(*at)->next;
-  *at = owner->saved;
+  uint32_t count;
+  struct hwi_free_block *list, **end = end_of_remote(page, &list, &count);
+  *end = owner->saved;
   __atomic_store_n(&owner->saved, list, __ATOMIC_RELAXED);
+  page->remote = 0;
+}
+
+/* The page stays as it is for ever, but a new thread may have the same value. What was freed is known as free. */
+static void leave(struct hwi_page *page)
+{
+  uint32_t count;
+  struct hwi_free_block *list, **end = end_of_remote(page, &list, &count);
+  *end = NULL;
+  page->remote = count ? hwi_remote(page, list, count) : 0;
+  page->thread = 0;
 }
 
 static void keep_pages(struct hwi_page *arena, const void *key)
 {
   for (struct hwi_page *page = arena; page < arena + HWI_SLICES; page++) {
     struct hwi_owner *owner = page->kind == HWI_PAGE_SMALL ? page->owner : NULL;
-    if (!owner)
-      continue;
-    if (is_kept(owner, key))
-      save(page, owner);
-    else
-      page->thread = 0; /* a new thread may have the same value */
-    page->remote = 0;
+    if (owner)
+      is_kept(owner, key) ? save(page, owner) : leave(page);
   }
 }
 

@@ -133,8 +133,11 @@ struct hwi_page {
     bool is_spare; /* of a class: empty, and kept by the owner; the first of its class only if classes share a limit */
     bool has_room; /* of a span: longer than was asked, so that it can grow */
   };
-  bool is_clean;  /* never written since the system gave the memory */
-  bool is_coming; /* pending: to be made present; otherwise it goes back to the system */
+  bool is_clean; /* never written since the system gave the memory */
+  union {
+    bool was_empty; /* of a class: at the last look, and not used since */
+    bool is_coming; /* pending: to be made present; otherwise it goes back to the system */
+  };
   /* Of all threads. */
   alignas(8) uint64_t remote; /* hwi_remote */
   struct hwi_page *inbox_next;
@@ -146,6 +149,12 @@ static_assert(__atomic_always_lock_free(sizeof(uint64_t), 0), "threads change `r
 
 /* HWI_OWNER_HELD: an orphan during a fork. */
 enum hwi_owner_state { HWI_OWNER_LIVE, HWI_OWNER_ORPHAN, HWI_OWNER_LOCKED, HWI_OWNER_HELD };
+
+/* How far a list of free blocks was followed that is too long for one look (empty.c). */
+struct hwi_followed {
+  const struct hwi_free_block *first, *next; /* NULL: no list */
+  uint32_t count;
+};
 
 /* What shows that a thread and others free short blocks of each other (kept.c). */
 struct hwi_exchange {
@@ -183,6 +192,8 @@ struct hwi_owner {
   struct hwi_exchange exchanges[HWI_SHORT_CLASSES];
   alignas(HWI_LINE_BYTES) struct hwi_page *inbox;
   uint32_t state;
+  struct hwi_followed
+      followed; /* of the page with whose class the next look begins; rarely written, so it may be in this line */
 };
 
 static_assert(sizeof(struct hwi_owner) <= HWI_SYSTEM_PAGE_BYTES, "a thread needs one page of memory for it");

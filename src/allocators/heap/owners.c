@@ -83,8 +83,11 @@ static struct hwi_free_block *join(struct hwi_free_block *one, struct hwi_free_b
 static void take_back(struct hwi_page *page, struct hwi_free_block *list, size_t count)
 {
   page->free = join(list, page->free);
-  if (hwi_page_has_list_of_owner(page))
+  if (hwi_page_has_list_of_owner(page)) {
+    if (page->count > 1)
+      page->count--; /* it was used since the last look (empty.c) */
     return;
+  }
   if (page->is_full)
     hwi_page_end_full(page);
   page->count -= (uint32_t)count;

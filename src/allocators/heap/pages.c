@@ -40,14 +40,14 @@ static bool counts_each(const struct hwi_owner *owner, size_t class_index)
   return hwi_owner_shares_spares(owner, class_index) && !owner->heap->config.check_all_frees;
 }
 
-/* An empty page is used, or leaves the owner's list. */
+/* An empty page is used, or leaves the owner's list: a page that is used is no more empty for long. */
 static void end_spare(struct hwi_page *page)
 {
   if (page->is_spare && hwi_owner_shares_spares(page->owner, page->class_index))
     page->owner->shared_bytes -= hwi_page_touched_bytes(page);
   else if (page->is_spare)
     page->owner->spare_counts[page->class_index]--;
-  page->is_spare = false;
+  page->is_spare = page->was_empty = false;
 }
 
 static void unlist_page(struct hwi_page *page)
@@ -192,7 +192,7 @@ static bool add_page(struct hwi_owner *owner, unsigned class_index)
   page->reciprocal = (uint32_t)((((uint64_t)1 << HWI_RECIPROCAL_BITS) + granules - 1) / granules);
   page->block_bytes = block_bytes;
   page->class_index = (uint8_t)class_index;
-  page->is_full = page->is_spare = false;
+  page->is_full = page->is_spare = page->was_empty = false;
   if (owner->heap->config.check_all_frees)
     hwi_given_begin(page);
   hwi_page_set_kind(page, HWI_PAGE_SMALL);
