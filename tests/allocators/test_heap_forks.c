@@ -522,12 +522,12 @@ static void a_process_with_one_thread_forks(void **state)
 
 /* --- what other threads had freed --- */
 
-static void *free_all(void *argument)
+static void *free_from(void *first)
 {
-  for (int i = 0; i < BLOCKS; i++)
+  for (int i = (int)(intptr_t)first; i < BLOCKS; i++)
     if (hw_heap_free(heap, blocks[i]) != HW_HEAP_OK)
       abort();
-  return argument;
+  return NULL;
 }
 
 /* Returns whether the heap knows of all blocks that they are free, and so after the next allocation. */
@@ -548,7 +548,7 @@ static void what_others_freed_before_a_fork_is_free_in_the_child(void **state)
   (void)state;
   heap = new_heap();
   leave_blocks(NULL);
-  run_thread(free_all, NULL);
+  run_thread(free_from, (void *)0);
   pid_t child = fork();
   if (!child)
     _exit(!are_all_free());
@@ -559,12 +559,25 @@ static void what_others_freed_before_a_fork_is_free_in_the_child(void **state)
 
 static pthread_barrier_t around;
 
-static void *leave_blocks_and_live(void *argument)
+static void *wait_twice(void *argument)
 {
-  leave_blocks(argument);
   pthread_barrier_wait(&around);
   pthread_barrier_wait(&around);
   return argument;
+}
+
+static void *leave_blocks_and_wait(void *argument)
+{
+  return wait_twice(leave_blocks(argument));
+}
+
+static bool are_all_free_in_a_child(void)
+{
+  int status = -1;
+  pid_t child = fork();
+  if (!child)
+    _exit(!are_all_free());
+  return waitpid(child, &status, 0) == child && status == 0;
 }
 
 /* They are in the pages of a thread that the child does not have: nobody gives them out again. */
@@ -574,16 +587,59 @@ static void what_was_freed_of_others_before_a_fork_is_free_in_the_child(void **s
   pthread_t thread;
   pthread_barrier_init(&around, NULL, 2);
   heap = new_heap();
-  assert_int_equal(pthread_create(&thread, NULL, leave_blocks_and_live, NULL), 0);
+  assert_int_equal(pthread_create(&thread, NULL, leave_blocks_and_wait, NULL), 0);
   pthread_barrier_wait(&around);
-  free_all(NULL);
-  assert_true(are_all_free());
+  free_from((void *)1);
   pid_t child = fork();
   if (!child)
-    _exit(!are_all_free());
+    _exit(!(hw_heap_free(heap, blocks[0]) == HW_HEAP_OK && are_all_free() && are_all_free_in_a_child()));
   expect_child(child);
   pthread_barrier_wait(&around);
   assert_int_equal(pthread_join(thread, NULL), 0);
+  hw_heap_destroy(heap);
+  pthread_barrier_destroy(&around);
+}
+
+static void *free_second(void *argument)
+{
+  return hw_heap_free(heap, blocks[1]) == HW_HEAP_OK ? argument : NULL;
+}
+
+/* As a child that goes on in a call which has locked the orphan, and makes it an orphan again. */
+static bool use_orphan(struct hwi_owner *orphan)
+{
+  orphan->state = HWI_OWNER_ORPHAN;
+  const struct hwi_page *page = hwi_page_of(blocks[0]);
+  if (hw_heap_free(heap, blocks[0]) != HW_HEAP_OK || page->owner == orphan)
+    return false;
+  run_thread(free_from, (void *)2);
+  hw_heap_collect(heap);
+  return page->remote == 0 && hw_heap_check(heap, NULL) == HW_HEAP_OK;
+}
+
+/* What others had freed of it is lost, but what is freed afterwards is not. */
+static void a_handler_forks_while_its_thread_has_locked_an_orphan(void **state)
+{
+  (void)state;
+  pthread_t thread;
+  pthread_barrier_init(&around, NULL, 2);
+  heap = new_heap();
+  void *own = hw_heap_alloc(heap, 1);
+  run_thread(leave_blocks, NULL);
+  assert_int_equal(pthread_create(&thread, NULL, wait_twice, NULL), 0);
+  pthread_barrier_wait(&around); /* the process has another thread, so that the fork closes the lock */
+  struct hwi_owner *orphan = hwi_page_of(blocks[0])->owner;
+  assert_int_equal(orphan->state, HWI_OWNER_ORPHAN);
+  orphan->state = HWI_OWNER_LOCKED;
+  run_thread(free_second, heap);
+  pid_t child = fork();
+  if (!child)
+    _exit(!use_orphan(orphan));
+  expect_child(child);
+  orphan->state = HWI_OWNER_ORPHAN;
+  pthread_barrier_wait(&around);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_int_equal(hw_heap_free(heap, own), HW_HEAP_OK);
   hw_heap_destroy(heap);
   pthread_barrier_destroy(&around);
 }
@@ -610,7 +666,7 @@ static void pages_that_become_empty_during_a_fork_go_back_after_it(void **state)
   pthread_barrier_init(&barrier, NULL, 2);
   assert_int_equal(pthread_create(&closing, NULL, close_until_freed, &barrier), 0);
   pthread_barrier_wait(&barrier);
-  free_all(NULL);
+  free_from((void *)0);
   for (int i = 0; i < BLOCKS; i++) { /* looks for pages that it does not use, and can give none */
     hwi_heap_owner(heap)->looked_ns = 1;
     assert_int_equal(hw_heap_free(heap, hw_heap_alloc(heap, BLOCK_BYTES)), HW_HEAP_OK);
@@ -659,6 +715,7 @@ int main(void)
       cmocka_unit_test(a_process_with_one_thread_forks),
       cmocka_unit_test(what_others_freed_before_a_fork_is_free_in_the_child),
       cmocka_unit_test(what_was_freed_of_others_before_a_fork_is_free_in_the_child),
+      cmocka_unit_test(a_handler_forks_while_its_thread_has_locked_an_orphan),
       cmocka_unit_test(pages_that_become_empty_during_a_fork_go_back_after_it),
       cmocka_unit_test(a_heap_that_was_used_is_destroyed_before_the_fork),
   };

@@ -371,8 +371,8 @@ static void what_others_have_freed_goes_back(void **state)
   hw_heap_destroy(heap);
 }
 
-/* Otherwise the next look would come after four billion frees. */
-static void what_others_free_brings_no_look_nearer(void **state)
+/* Each of these would otherwise bring the next look nearer, or let it come after four billion frees. */
+static void what_others_free_is_not_counted(void **state)
 {
   (void)state;
   struct hw_heap *heap = new_heap();
@@ -458,6 +458,28 @@ static void a_long_list_is_counted_in_parts(void **state)
     expect_right(heap);
     hw_heap_destroy(heap);
   }
+}
+
+/* Its list changes from look to look. The thread does not begin anew, but looks at the other classes. */
+static void a_class_of_which_blocks_are_taken_keeps_no_other_one(void **state)
+{
+  (void)state;
+  static void *blocks[LONG];
+  struct hw_heap *heap =
+      heap_with(&(struct hw_heap_config){.page_bytes = (const size_t[]){1 << 20}, .page_bytes_count = 1});
+  for (int k = 0; k < LONG; k++)
+    assert_non_null(blocks[k] = hw_heap_alloc(heap, BYTES));
+  for (int k = 0; k < LONG; k++)
+    assert_int_equal(hw_heap_free(heap, blocks[k]), HW_HEAP_OK);
+  use(heap, KIB, 1);
+  for (int k = 0; k < 8; k++) {
+    assert_non_null(hw_heap_alloc(heap, BYTES));
+    look(heap);
+  }
+  assert_int_equal(pages_of(heap, KIB), 0);
+  assert_int_equal(used_bytes(heap), 8 * BYTES);
+  expect_right(heap);
+  hw_heap_destroy(heap);
 }
 
 static bool has_kept(struct hw_heap *heap, const void *block)
@@ -650,8 +672,9 @@ int main(void)
       cmocka_unit_test(a_look_is_short),
       cmocka_unit_test(a_thread_that_frees_others_blocks_looks),
       cmocka_unit_test(what_others_have_freed_goes_back),
-      cmocka_unit_test(what_others_free_brings_no_look_nearer),
+      cmocka_unit_test(what_others_free_is_not_counted),
       cmocka_unit_test(a_long_list_is_counted_in_parts),
+      cmocka_unit_test(a_class_of_which_blocks_are_taken_keeps_no_other_one),
       cmocka_unit_test(kept_blocks_of_another_thread_go_back),
       cmocka_unit_test(each_slow_path_looks),
       cmocka_unit_test(free_memory_that_is_not_needed_goes_back),

@@ -42,7 +42,7 @@ static void give_list(struct hwi_owner *owner, size_t class_index)
   }
 }
 
-/* If it is for `all`; else those that were empty at the last look, too. Returns false while a fork has closed the lock. */
+/* Gives back all empty pages, or only those that were empty at the last look, too. Returns false while a fork has closed the lock. */
 static bool give_empty_of(struct hwi_owner *owner, size_t class_index, bool all)
 {
   for (struct hwi_page *page = owner->pages[class_index], *next; page && page != &hwi_no_page; page = next) {
@@ -114,16 +114,16 @@ void hwi_owner_give_left_over(struct hwi_owner *owner)
 /* --- looking --- */
 
 /* Gives the page a count, if no block of it was freed since the last look: `frees_left` are left then. Follows at most *left links, and goes on
- * there at the next look. */
+ * there at the next look, if none was taken meanwhile. */
 static void count_if_idle(struct hwi_page *page, uint32_t frees_left, uint32_t *left)
 {
   struct hwi_owner *owner = page->owner;
   struct hwi_followed followed = owner->followed;
-  bool is_idle = page->count == frees_left;
+  bool is_idle = page->count == frees_left && (!followed.first || followed.first == page->free);
   page->count = owner->frees_until_look;
   if (!is_idle)
     return;
-  if (followed.first != page->free)
+  if (!followed.first)
     followed = (struct hwi_followed){page->free, page->free, 0};
   for (; followed.next; followed.next = followed.next->next, followed.count++, --*left) {
     if (*left == 0) {
@@ -164,7 +164,8 @@ static void look(struct hwi_owner *owner, uint32_t frees_left)
       return;
     if (left == 0)
       break;
-    owner->followed = (struct hwi_followed){NULL};
+    if (owner->followed.first) /* in a line that other threads write */
+      owner->followed = (struct hwi_followed){NULL};
     owner->next_looked = (uint8_t)((owner->next_looked + 1) % heap->class_count);
   }
   enum hwi_lock_result result = hwi_heap_enter_unless_closed(heap);

@@ -11,7 +11,7 @@
  * A signal handler may fork while its thread is in malloc. Then the thread may have the lock, and its child goes on at
  * the same point: nothing is closed, and nothing is done that the interrupted call does not expect. The thread may have
  * taken its inbox, and go on to follow the links between its pages, so these stay as they are: the lists that it then finds in
- * the pages are empty. The lists of arenas may be between two changes, so pages are found by their descriptors.
+ * these pages are empty. The lists of arenas may be between two changes, so pages are found by their descriptors.
  *
  * A heap without a lock is not closed: if its thread is another one, and in a call, the child has what cannot be used. If its thread is the one
  * that forks, a handler may have interrupted a call on it, which goes on in the child: nothing is done that this call does not expect, since
@@ -66,42 +66,65 @@ static bool is_kept(const struct hwi_owner *owner, const void *key)
   return owner->key == key || owner->state == HWI_OWNER_HELD || owner == owner->heap->sole;
 }
 
-/* Returns the link after what other threads have freed: the rest of their list is lost from the first link that is not one. */
-static struct hwi_free_block **end_of_remote(const struct hwi_page *page, struct hwi_free_block **list, uint32_t *count)
+/* Is it of a thread that this process does not have? That of a call which goes on, or of an ended thread, is not. */
+static bool is_gone(const struct hwi_owner *owner, const void *key)
 {
-  struct hwi_free_block **at = list;
-  *list = hwi_page_remote(page);
-  for (*count = 0; *at && *count < page->capacity && hwi_page_has_block(page, *at) && (*at)->page == page; ++*count)
-    at = &(*at)->next;
-  return at;
+  return owner->state == HWI_OWNER_GONE || (!is_kept(owner, key) && owner->key);
 }
 
-/* Moves what other threads have freed. */
+/* What other threads have freed of a page. The rest of their list is lost from the first link that is not one. */
+struct freed {
+  struct hwi_free_block *first, **end; /* the link after the last one */
+  uint32_t count;
+};
+
+static void find_freed(const struct hwi_page *page, struct freed *freed)
+{
+  freed->first = hwi_page_remote(page);
+  freed->end = &freed->first;
+  for (freed->count = 0; freed->count < page->capacity; freed->count++) {
+    struct hwi_free_block *block = *freed->end;
+    if (!block || !hwi_page_has_block(page, block) || block->page != page)
+      return;
+    freed->end = &block->next;
+  }
+}
+
+/* The owner takes them later. */
 static void save(struct hwi_page *page, struct hwi_owner *owner)
 {
-  uint32_t count;
-  struct hwi_free_block *list, **end = end_of_remote(page, &list, &count);
-  *end = owner->saved;
-  __atomic_store_n(&owner->saved, list, __ATOMIC_RELAXED);
+  struct freed freed;
+  find_freed(page, &freed);
+  *freed.end = owner->saved;
+  __atomic_store_n(&owner->saved, freed.first, __ATOMIC_RELAXED);
   page->remote = 0;
 }
 
-/* The page stays as it is for ever, but a new thread may have the same value. What was freed is known as free. */
+/* Nobody takes them any more, but they are known as free. */
 static void leave(struct hwi_page *page)
 {
-  uint32_t count;
-  struct hwi_free_block *list, **end = end_of_remote(page, &list, &count);
-  *end = NULL;
-  page->remote = count ? hwi_remote(page, list, count) : 0;
-  page->thread = 0;
+  struct freed freed;
+  find_freed(page, &freed);
+  if (*freed.end)
+    *freed.end = NULL;
+  page->remote = freed.count ? hwi_remote(page, freed.first, freed.count) : 0;
 }
 
 static void keep_pages(struct hwi_page *arena, const void *key)
 {
   for (struct hwi_page *page = arena; page < arena + HWI_SLICES; page++) {
     struct hwi_owner *owner = page->kind == HWI_PAGE_SMALL ? page->owner : NULL;
-    if (owner)
-      is_kept(owner, key) ? save(page, owner) : leave(page);
+    if (!owner)
+      continue;
+    if (is_kept(owner, key)) {
+      save(page, owner);
+      continue;
+    }
+    page->thread = 0; /* a new thread may have the same value */
+    if (is_gone(owner, key))
+      leave(page);
+    else
+      page->remote = 0;
   }
 }
 
@@ -123,9 +146,11 @@ static void keep_owners(struct hw_heap *heap, const void *key)
     owner->inbox = NULL;
     if (owner->key == key)
       continue;
+    if (is_gone(owner, key))
+      owner->state = HWI_OWNER_GONE;
+    else if (!is_kept(owner, key))
+      owner->state = HWI_OWNER_LOCKED;
     owner->key = NULL; /* a new thread may have the same one */
-    if (!is_kept(owner, key))
-      owner->state = HWI_OWNER_LOCKED; /* its lists may be torn: nobody may take it */
   }
 }
 

@@ -127,7 +127,7 @@ struct hwi_page {
   alignas(HWI_LINE_BYTES) struct hwi_free_block *free;
   struct hwi_page *next, *prev;
   uint32_t
-      count; /* blocks given out or in the owner's list; 1 if is_full; while its list is the owner's: frees until the next look */
+      count; /* blocks given out or in the owner's list; 1 if is_full; while its list is the owner's: frees until the next look, at most */
   bool is_full;
   union {
     bool is_spare; /* of a class: empty, and kept by the owner; the first of its class only if classes share a limit */
@@ -147,8 +147,8 @@ struct hwi_page {
 static_assert(sizeof(struct hwi_page) == 1 << HWI_PAGE_BITS, "descriptors are found by shifting");
 static_assert(__atomic_always_lock_free(sizeof(uint64_t), 0), "threads change `remote` by one instruction");
 
-/* HWI_OWNER_HELD: an orphan during a fork. */
-enum hwi_owner_state { HWI_OWNER_LIVE, HWI_OWNER_ORPHAN, HWI_OWNER_LOCKED, HWI_OWNER_HELD };
+/* HWI_OWNER_HELD: an orphan during a fork. HWI_OWNER_GONE: a fork has ended its thread, perhaps between two changes: nobody takes it. */
+enum hwi_owner_state { HWI_OWNER_LIVE, HWI_OWNER_ORPHAN, HWI_OWNER_LOCKED, HWI_OWNER_HELD, HWI_OWNER_GONE };
 
 /* How far a list of free blocks was followed that is too long for one look (empty.c). */
 struct hwi_followed {
@@ -192,8 +192,7 @@ struct hwi_owner {
   struct hwi_exchange exchanges[HWI_SHORT_CLASSES];
   alignas(HWI_LINE_BYTES) struct hwi_page *inbox;
   uint32_t state;
-  struct hwi_followed
-      followed; /* of the page with whose class the next look begins; rarely written, so it may be in this line */
+  struct hwi_followed followed; /* of the page with whose class the next look begins */
 };
 
 static_assert(sizeof(struct hwi_owner) <= HWI_SYSTEM_PAGE_BYTES, "a thread needs one page of memory for it");

@@ -40,7 +40,7 @@ static bool counts_each(const struct hwi_owner *owner, size_t class_index)
   return hwi_owner_shares_spares(owner, class_index) && !owner->heap->config.check_all_frees;
 }
 
-/* An empty page is used, or leaves the owner's list: a page that is used is no more empty for long. */
+/* An empty page is used, or leaves the owner's list. */
 static void end_spare(struct hwi_page *page)
 {
   if (page->is_spare && hwi_owner_shares_spares(page->owner, page->class_index))

@@ -111,13 +111,18 @@ static bool add_if_of_page(void *context, const struct hwi_free_block *block)
   return !hwi_page_has_block(addition->page, block) || add(addition->set, addition->page, block);
 }
 
-/* Adds those blocks of an owner's list that are the page's. Returns false if the list is damaged; that of a thread that a fork has
- * ended may be torn. */
+/* Another thread has the owner, or a fork has ended its thread. */
+static bool is_torn(const struct hwi_owner *owner)
+{
+  uint32_t state = __atomic_load_n(&owner->state, __ATOMIC_RELAXED);
+  return state == HWI_OWNER_LOCKED || state == HWI_OWNER_GONE;
+}
+
+/* Adds those blocks of an owner's list that are the page's. Returns false if the list is damaged. */
 static bool add_from(struct free_blocks *set, const struct hwi_page *page, const struct hwi_owner *owner)
 {
   struct addition addition = {set, page};
-  return hwi_owner_each_free(owner, page->class_index, add_if_of_page, &addition) == HWI_WALK_DONE ||
-         owner->state == HWI_OWNER_LOCKED;
+  return hwi_owner_each_free(owner, page->class_index, add_if_of_page, &addition) == HWI_WALK_DONE || is_torn(owner);
 }
 
 static bool add_saved(struct free_blocks *set, const struct hwi_page *page, const struct hwi_owner *owner)
@@ -157,7 +162,7 @@ static bool add_all(struct free_blocks *set, const struct hwi_page *page)
 static bool may_be_torn(const struct hwi_page *page)
 {
   const struct hwi_owner *owner = __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE);
-  return !owner || __atomic_load_n(&owner->state, __ATOMIC_RELAXED) == HWI_OWNER_LOCKED;
+  return !owner || is_torn(owner);
 }
 
 /* Finds the blocks of a page that are free; if it is torn, those that are found. Returns false if a list is damaged. */
