@@ -225,7 +225,8 @@ void *hw_heap_alloc_aligned(struct hw_heap *heap, size_t align, size_t bytes);
 void *hw_heap_realloc(struct hw_heap *heap, void *block, size_t bytes);
 
 /* Frees a block; NULL does nothing. Returns the fault of an address that is none. A block that is free already is
- * detected until its memory is given out again or its second word is written; one above 32 KiB as HW_HEAP_NOT_A_BLOCK.
+ * detected until its memory is given out again or its second word is written; one above 32 KiB, or whose page is free, as
+ * HW_HEAP_NOT_A_BLOCK.
  * In the pages of a class, an address inside a block, and one in memory that was never given out, are detected only if
  * the page belongs to another thread; otherwise the heap is damaged. With check_all_frees, each such address is
  * detected, and each free block until its memory is given out again, whatever was written to it: of several threads

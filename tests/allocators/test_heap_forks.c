@@ -647,6 +647,48 @@ static void a_handler_forks_while_its_thread_has_locked_an_orphan(void **state)
   pthread_barrier_destroy(&around);
 }
 
+static void *keep_two_and_wait(void *argument)
+{
+  for (int i = 0; i < 2; i++)
+    if (hw_heap_free(heap, blocks[i]) != HW_HEAP_OK)
+      abort();
+  return wait_twice(argument);
+}
+
+/* One of the two is free in its page. The other one counts as used. */
+static bool is_as_large_as(int count)
+{
+  size_t bytes = (size_t)count * BLOCK_BYTES;
+  return hw_heap_check(heap, NULL) == HW_HEAP_OK && stats_of(heap).used_bytes == bytes && visited_bytes(heap) == bytes;
+}
+
+/* Then its list still has them, which its own thread would not see. */
+static void a_fork_while_a_thread_hands_kept_blocks_back(void **state)
+{
+  (void)state;
+  pthread_t thread;
+  pthread_barrier_init(&around, NULL, 2);
+  heap = new_heap();
+  leave_blocks(NULL);
+  assert_int_equal(pthread_create(&thread, NULL, keep_two_and_wait, NULL), 0);
+  pthread_barrier_wait(&around);
+  struct hwi_page *page = hwi_page_of(blocks[0]);
+  struct hwi_owner *other = heap->owners == page->owner ? heap->owners->next : heap->owners;
+  struct hwi_free_block **kept = &other->own_lists[page->class_index], *first = *kept, *rest = first->next;
+  assert_ptr_equal(first, blocks[1]);
+  hwi_page_push_remote(page, first, first, 1);
+  pid_t child = fork();
+  if (!child)
+    _exit(!(is_as_large_as(BLOCKS - 1) && hw_heap_alloc(heap, BLOCK_BYTES) == first && is_as_large_as(BLOCKS)));
+  *kept = rest;
+  expect_child(child);
+  pthread_barrier_wait(&around);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_true(is_as_large_as(BLOCKS - 2));
+  hw_heap_destroy(heap);
+  pthread_barrier_destroy(&around);
+}
+
 /* --- pages that become empty during a fork --- */
 
 static void *close_until_freed(void *barrier)
@@ -719,6 +761,7 @@ int main(void)
       cmocka_unit_test(what_others_freed_before_a_fork_is_free_in_the_child),
       cmocka_unit_test(what_was_freed_of_others_before_a_fork_is_free_in_the_child),
       cmocka_unit_test(a_handler_forks_while_its_thread_has_locked_an_orphan),
+      cmocka_unit_test(a_fork_while_a_thread_hands_kept_blocks_back),
       cmocka_unit_test(pages_that_become_empty_during_a_fork_go_back_after_it),
       cmocka_unit_test(a_heap_that_was_used_is_destroyed_before_the_fork),
   };

@@ -1,7 +1,7 @@
 /* test_heap_idle.c - what a thread has freed, and does not use any more, goes back although nobody counted it
  *
  * Breaks if the page of a class that is not in use stays with the thread, if one that is in use does not, if a block is lost or given out
- * twice by a look, or if free memory that is never needed stays in the heap. A look is due 100 ms after the last one, memory after 400:
+ * twice by a look, or if free memory that is never needed stays in the heap. A look is due 100 ms after the last one, memory after 200:
  * the tests write other times into the records instead of waiting.
  */
 #include "allocators/heap/process_owner.h"

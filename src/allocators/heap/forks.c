@@ -80,9 +80,10 @@ struct freed {
 
 static void find_freed(const struct hwi_page *page, struct freed *freed)
 {
-  freed->first = hwi_page_remote(page);
+  uint32_t count = hwi_remote_count(page->remote);
+  freed->first = hwi_remote_first(page, page->remote);
   freed->end = &freed->first;
-  for (freed->count = 0; freed->count < page->capacity; freed->count++) {
+  for (freed->count = 0; freed->count < count; freed->count++) {
     struct hwi_free_block *block = *freed->end;
     if (!block || !hwi_page_has_block(page, block) || block->page != page)
       return;

@@ -777,7 +777,7 @@ typedef bool hwi_free_fn(void *context, const struct hwi_free_block *block);
 
 /* Calls `see` for each block of an owner's list, which may be of any page of the class, until it returns false. Another thread may be
  * changing the list: each link is checked before it is followed, and the lock keeps the pages. Returns HWI_WALK_DAMAGED after a
- * link that is none, or too many. */
+ * link that is none, or too many. What a thread kept that a fork has ended is left out. */
 enum hwi_walk hwi_owner_each_free(const struct hwi_owner *owner, size_t class_index, hwi_free_fn *see, void *context);
 
 /* Returns how many blocks of a page are given out or in the owner's list, a moment ago. */

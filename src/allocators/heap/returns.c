@@ -2,7 +2,7 @@
  *
  * When. Free slices that are still in memory are kept for a while: returning memory and taking it again costs more than all
  * else here. Every 25 ms, when a thread gives a page or looks for pages to give, what was not needed since the last time goes
- * back, except for a share of the heap, or 2 MiB; what was not needed of these for 0.4 s goes back, too. What exceeds a larger share goes back at
+ * back, except for a share of the heap, or 2 MiB; what was not needed of these for 0.2 s goes back, too. What exceeds a larger share goes back at
  * once, since perhaps no thread passes by later; that share is the largest while memory was taken a moment ago. The heap learns from its mistakes: if half of what was returned is taken
  * from the system again within a second, or longer if it was much, it was returned too early, and the time and the larger
  * share grow to four times as much, up to 800 ms and all that the heap has had. They halve when memory is returned and the
@@ -30,7 +30,7 @@ enum {
   EXCESS_PART = 4,
   NS_PER_MS = 1000000,
   SOON_MS = 1000,
-  IDLE_MS = 400,
+  IDLE_MS = 200,
   SOON_NS_PER_BYTE = 16, /* to return a byte and to touch it again takes some 0.5 ns, which may be 3 % of the time */
   PATIENCE_STEP = 2,
   MOST_PATIENCE = 5, /* 32 times as much */

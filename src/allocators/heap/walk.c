@@ -38,6 +38,8 @@ static enum hwi_walk each(const struct hw_heap *heap, struct list list, hwi_free
 enum hwi_walk hwi_owner_each_free(const struct hwi_owner *owner, size_t class_index, hwi_free_fn *see, void *context)
 {
   struct hwi_free_block *const *list = __atomic_load_n(&owner->lists[class_index], __ATOMIC_RELAXED);
+  if (list == &owner->own_lists[class_index] && owner->state == HWI_OWNER_GONE)
+    return HWI_WALK_DONE; /* perhaps its thread was handing blocks back, and they are in their pages already */
   const struct hwi_free_block *first = __atomic_load_n(list, __ATOMIC_RELAXED);
   return each(owner->heap, (struct list){first, class_index, HWI_MOST_BLOCKS + HWI_MOST_KEPT}, see, context);
 }
