@@ -159,7 +159,7 @@ struct hw_heap_config {
   enum hw_heap_lock lock;
   enum hw_heap_returns returns;
   /* How much free memory the heap keeps, apart from that in the caches of threads; for LATER and ABOVE. Default: a 32nd
-   * of what is in use, at least 2 MiB. For LATER, what of these 2 MiB was not needed for 0.4 seconds goes back, too. */
+   * of what is in use, at least 2 MiB. For LATER, what of these 2 MiB was not needed for 0.2 seconds goes back, too. */
   size_t keep_free_bytes;
   /* For LATER: what was not needed for this time, up to 3,600,000, goes back when a thread next gives some back or
    * looks. If more than a limit above keep_free_bytes is free, what is above half of this limit goes back at once. The
