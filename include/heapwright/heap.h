@@ -89,9 +89,11 @@ enum hw_heap_threads {
  * for blocks up to 2 MiB; but for address space, which is an arena or a block above 2 MiB, there is the lock that all
  * heaps share, as in hw_heap_create and hw_heap_destroy, and where there is no memory. Other threads leave such a heap
  * alone: when they have no memory, what is free in it does not go back, and what HEAPWRIGHT_STATS writes does not have
- * its figures. The child of a fork has the heap as usual if its thread forked, also by a signal handler that
+ * its figures.
+ *
+ * The child of a fork has a HW_HEAP_SINGLE heap as usual if its thread forked, also by a signal handler that
  * interrupted a call on it. If another thread forked while a call on it was in progress, the child must not use the
- * heap: not free its blocks, nor destroy it. */
+ * heap, whatever its lock: not free its blocks, nor destroy it. */
 enum hw_heap_lock {
   HW_HEAP_LOCK_ADAPTIVE = 0, /* tries for a moment, then sleeps; the holder gets the priority of the most urgent one */
   HW_HEAP_LOCK_SPINNING,     /* tries until it has it; a thread with a real-time policy sleeps after a moment */

@@ -647,6 +647,36 @@ static void a_handler_forks_while_its_thread_has_locked_an_orphan(void **state)
   pthread_barrier_destroy(&around);
 }
 
+enum { SMALL_BYTES = 64 };
+
+static void *leave_one_and_wait(void *argument)
+{
+  blocks[0] = hw_heap_alloc(heap, SMALL_BYTES);
+  return wait_twice(argument);
+}
+
+/* The list of a thread that the child does not have: with checked frees, it is always its own one. */
+static void what_a_thread_had_free_before_a_fork_is_free_in_the_child(void **state)
+{
+  (void)state;
+  for (int checks = 0; checks < 2; checks++) {
+    pthread_t thread;
+    pthread_barrier_init(&around, NULL, 2);
+    heap = heap_with(&(struct hw_heap_config){.check_all_frees = checks});
+    assert_int_equal(pthread_create(&thread, NULL, leave_one_and_wait, NULL), 0);
+    pthread_barrier_wait(&around);
+    pid_t child = fork();
+    if (!child)
+      _exit(stats_of(heap).used_bytes != SMALL_BYTES || visited_bytes(heap) != SMALL_BYTES ||
+            hw_heap_check(heap, NULL) != HW_HEAP_OK);
+    expect_child(child);
+    pthread_barrier_wait(&around);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    hw_heap_destroy(heap);
+    pthread_barrier_destroy(&around);
+  }
+}
+
 static void *keep_two_and_wait(void *argument)
 {
   for (int i = 0; i < 2; i++)
@@ -761,6 +791,7 @@ int main(void)
       cmocka_unit_test(what_others_freed_before_a_fork_is_free_in_the_child),
       cmocka_unit_test(what_was_freed_of_others_before_a_fork_is_free_in_the_child),
       cmocka_unit_test(a_handler_forks_while_its_thread_has_locked_an_orphan),
+      cmocka_unit_test(what_a_thread_had_free_before_a_fork_is_free_in_the_child),
       cmocka_unit_test(a_fork_while_a_thread_hands_kept_blocks_back),
       cmocka_unit_test(pages_that_become_empty_during_a_fork_go_back_after_it),
       cmocka_unit_test(a_heap_that_was_used_is_destroyed_before_the_fork),

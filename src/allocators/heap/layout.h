@@ -32,7 +32,7 @@
  * Frees by other threads. Blocks that are not kept are pushed on the page's list `remote`. It has their number, so that the owner takes
  * them without following the links, each of which would have to come from another processor. The thread that pushes on an empty list also
  * pushes the page on the inbox of its owner. Only the thread that takes a page from an inbox takes its remote list, so:
- *   - a page with remote blocks is in exactly one inbox, or is about to be put there;
+ *   - a page with remote blocks is in exactly one inbox, or is about to be put there, unless a fork has ended its thread;
  *   - its remote blocks count as used until then, so it is neither empty nor given back meanwhile.
  * If the owner is an orphan, the thread that frees takes the page, if it has an owner itself; otherwise the thread that
  * pushed on the orphan's inbox empties the inbox. If the page has got another owner meanwhile, it is passed on to that
@@ -777,7 +777,7 @@ typedef bool hwi_free_fn(void *context, const struct hwi_free_block *block);
 
 /* Calls `see` for each block of an owner's list, which may be of any page of the class, until it returns false. Another thread may be
  * changing the list: each link is checked before it is followed, and the lock keeps the pages. Returns HWI_WALK_DAMAGED after a
- * link that is none, or too many. What a thread kept that a fork has ended is left out. */
+ * link that is none, or too many. If a fork has ended its thread, only blocks of its first page: others may be in their pages, too. */
 enum hwi_walk hwi_owner_each_free(const struct hwi_owner *owner, size_t class_index, hwi_free_fn *see, void *context);
 
 /* Returns how many blocks of a page are given out or in the owner's list, a moment ago. */

@@ -132,8 +132,8 @@ static void set_full(struct hwi_page *page)
 void hwi_page_end_full(struct hwi_page *page)
 {
   unlink_from(&page->owner->full, page, NULL);
-  page->is_full = false;
   page->count = page->capacity;
+  __atomic_store_n(&page->is_full, false, __ATOMIC_RELEASE); /* a fork may come between the two */
   list_page(page);
 }
 

@@ -21,6 +21,7 @@ static __attribute__((no_sanitize("thread"))) bool is_block(const struct hw_heap
 struct list {
   const struct hwi_free_block *first;
   size_t class_index, most;
+  const struct hwi_page *seen; /* only blocks of this page are; NULL: all */
 };
 
 static enum hwi_walk each(const struct hw_heap *heap, struct list list, hwi_free_fn *see, void *context)
@@ -29,7 +30,7 @@ static enum hwi_walk each(const struct hw_heap *heap, struct list list, hwi_free
   for (size_t count = 0; block; block = __atomic_load_n(&block->next, __ATOMIC_RELAXED)) {
     if (++count > list.most || !is_block(heap, list.class_index, block))
       return HWI_WALK_DAMAGED;
-    if (!see(context, block))
+    if ((!list.seen || hwi_page_of(block) == list.seen) && !see(context, block))
       return HWI_WALK_STOPPED;
   }
   return HWI_WALK_DONE;
@@ -38,10 +39,11 @@ static enum hwi_walk each(const struct hw_heap *heap, struct list list, hwi_free
 enum hwi_walk hwi_owner_each_free(const struct hwi_owner *owner, size_t class_index, hwi_free_fn *see, void *context)
 {
   struct hwi_free_block *const *list = __atomic_load_n(&owner->lists[class_index], __ATOMIC_RELAXED);
-  if (list == &owner->own_lists[class_index] && owner->state == HWI_OWNER_GONE)
-    return HWI_WALK_DONE; /* perhaps its thread was handing blocks back, and they are in their pages already */
   const struct hwi_free_block *first = __atomic_load_n(list, __ATOMIC_RELAXED);
-  return each(owner->heap, (struct list){first, class_index, HWI_MOST_BLOCKS + HWI_MOST_KEPT}, see, context);
+  bool is_gone = __atomic_load_n(&owner->state, __ATOMIC_RELAXED) == HWI_OWNER_GONE;
+  const struct hwi_page *seen =
+      is_gone ? owner->pages[class_index] : NULL; /* it may have been handing the others back */
+  return each(owner->heap, (struct list){first, class_index, HWI_MOST_BLOCKS + HWI_MOST_KEPT, seen}, see, context);
 }
 
 enum hwi_walk hwi_owner_each_saved(const struct hwi_owner *owner, hwi_free_fn *see, void *context)
@@ -50,7 +52,7 @@ enum hwi_walk hwi_owner_each_saved(const struct hwi_owner *owner, hwi_free_fn *s
   if (!first)
     return HWI_WALK_DONE;
   size_t most = owner->heap->taken_bytes / HW_HEAP_ALIGN;
-  return each(owner->heap, (struct list){first, HW_HEAP_MOST_CLASSES, most}, see, context);
+  return each(owner->heap, (struct list){first, HW_HEAP_MOST_CLASSES, most, NULL}, see, context);
 }
 
 /* --- one page --- */
@@ -130,7 +132,7 @@ static bool add_from(struct free_blocks *set, const struct hwi_page *page, const
 static bool add_saved(struct free_blocks *set, const struct hwi_page *page, const struct hwi_owner *owner)
 {
   struct addition addition = {set, page};
-  return hwi_owner_each_saved(owner, add_if_of_page, &addition) == HWI_WALK_DONE;
+  return hwi_owner_each_saved(owner, add_if_of_page, &addition) == HWI_WALK_DONE || is_torn(owner);
 }
 
 /* Returns whether a block that is not in the set has the mark of a free one: another thread may keep it, or it is saved. */
