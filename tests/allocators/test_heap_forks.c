@@ -557,18 +557,40 @@ static void what_others_freed_before_a_fork_is_free_in_the_child(void **state)
   hw_heap_destroy(heap);
 }
 
-static pthread_barrier_t around;
+/* A thread that does something, and lives until it is told to end. */
+struct other {
+  pthread_t thread;
+  pthread_barrier_t barrier;
+  void (*act)(void);
+};
 
-static void *wait_twice(void *argument)
+static void *act_and_wait(void *argument)
 {
-  pthread_barrier_wait(&around);
-  pthread_barrier_wait(&around);
-  return argument;
+  struct other *other = argument;
+  other->act();
+  pthread_barrier_wait(&other->barrier);
+  pthread_barrier_wait(&other->barrier);
+  return NULL;
 }
 
-static void *leave_blocks_and_wait(void *argument)
+static void begin_other(struct other *other, void (*act)(void))
 {
-  return wait_twice(leave_blocks(argument));
+  other->act = act;
+  pthread_barrier_init(&other->barrier, NULL, 2);
+  assert_int_equal(pthread_create(&other->thread, NULL, act_and_wait, other), 0);
+  pthread_barrier_wait(&other->barrier);
+}
+
+static void end_other(struct other *other)
+{
+  pthread_barrier_wait(&other->barrier);
+  assert_int_equal(pthread_join(other->thread, NULL), 0);
+  pthread_barrier_destroy(&other->barrier);
+}
+
+static void act_leave_blocks(void)
+{
+  leave_blocks(NULL);
 }
 
 static bool are_all_free_in_a_child(void)
@@ -584,20 +606,16 @@ static bool are_all_free_in_a_child(void)
 static void what_was_freed_of_others_before_a_fork_is_free_in_the_child(void **state)
 {
   (void)state;
-  pthread_t thread;
-  pthread_barrier_init(&around, NULL, 2);
+  struct other other;
   heap = new_heap();
-  assert_int_equal(pthread_create(&thread, NULL, leave_blocks_and_wait, NULL), 0);
-  pthread_barrier_wait(&around);
+  begin_other(&other, act_leave_blocks);
   free_from((void *)1);
   pid_t child = fork();
   if (!child)
     _exit(!(hw_heap_free(heap, blocks[0]) == HW_HEAP_OK && are_all_free() && are_all_free_in_a_child()));
   expect_child(child);
-  pthread_barrier_wait(&around);
-  assert_int_equal(pthread_join(thread, NULL), 0);
+  end_other(&other);
   hw_heap_destroy(heap);
-  pthread_barrier_destroy(&around);
 }
 
 static void *free_second(void *argument)
@@ -617,6 +635,9 @@ static bool use_orphan(struct hwi_owner *orphan)
   return page->remote == 0 && hw_heap_check(heap, NULL) == HW_HEAP_OK;
 }
 
+static void do_nothing(void)
+{}
+
 /* What others had freed of it is lost, but what is freed afterwards is not. */
 static void a_handler_forks_while_its_thread_has_locked_an_orphan(void **state)
 {
@@ -624,13 +645,11 @@ static void a_handler_forks_while_its_thread_has_locked_an_orphan(void **state)
 #ifdef HW_SANITIZED_THREAD
   skip(); /* it does not let the child have threads */
 #endif
-  pthread_t thread;
-  pthread_barrier_init(&around, NULL, 2);
+  struct other other;
   heap = new_heap();
   void *own = hw_heap_alloc(heap, 1);
   run_thread(leave_blocks, NULL);
-  assert_int_equal(pthread_create(&thread, NULL, wait_twice, NULL), 0);
-  pthread_barrier_wait(&around); /* the process has another thread, so that the fork closes the lock */
+  begin_other(&other, do_nothing); /* so that the fork closes the lock */
   struct hwi_owner *orphan = hwi_page_of(blocks[0])->owner;
   assert_int_equal(orphan->state, HWI_OWNER_ORPHAN);
   orphan->state = HWI_OWNER_LOCKED;
@@ -640,19 +659,21 @@ static void a_handler_forks_while_its_thread_has_locked_an_orphan(void **state)
     _exit(!use_orphan(orphan));
   expect_child(child);
   orphan->state = HWI_OWNER_ORPHAN;
-  pthread_barrier_wait(&around);
-  assert_int_equal(pthread_join(thread, NULL), 0);
+  end_other(&other);
   assert_int_equal(hw_heap_free(heap, own), HW_HEAP_OK);
   hw_heap_destroy(heap);
-  pthread_barrier_destroy(&around);
 }
 
 enum { SMALL_BYTES = 64 };
 
-static void *leave_one_and_wait(void *argument)
+static void leave_one(void)
 {
   blocks[0] = hw_heap_alloc(heap, SMALL_BYTES);
-  return wait_twice(argument);
+}
+
+static bool is_right_with(size_t bytes)
+{
+  return hw_heap_check(heap, NULL) == HW_HEAP_OK && stats_of(heap).used_bytes == bytes && visited_bytes(heap) == bytes;
 }
 
 /* The list of a thread that the child does not have: with checked frees, it is always its own one. */
@@ -660,63 +681,48 @@ static void what_a_thread_had_free_before_a_fork_is_free_in_the_child(void **sta
 {
   (void)state;
   for (int checks = 0; checks < 2; checks++) {
-    pthread_t thread;
-    pthread_barrier_init(&around, NULL, 2);
+    struct other other;
     heap = heap_with(&(struct hw_heap_config){.check_all_frees = checks});
-    assert_int_equal(pthread_create(&thread, NULL, leave_one_and_wait, NULL), 0);
-    pthread_barrier_wait(&around);
+    begin_other(&other, leave_one);
     pid_t child = fork();
     if (!child)
-      _exit(stats_of(heap).used_bytes != SMALL_BYTES || visited_bytes(heap) != SMALL_BYTES ||
-            hw_heap_check(heap, NULL) != HW_HEAP_OK);
+      _exit(!is_right_with(SMALL_BYTES));
     expect_child(child);
-    pthread_barrier_wait(&around);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    end_other(&other);
     hw_heap_destroy(heap);
-    pthread_barrier_destroy(&around);
   }
 }
 
-static void *keep_two_and_wait(void *argument)
+static void keep_two(void)
 {
   for (int i = 0; i < 2; i++)
     if (hw_heap_free(heap, blocks[i]) != HW_HEAP_OK)
       abort();
-  return wait_twice(argument);
 }
 
-/* One of the two is free in its page. The other one counts as used. */
-static bool is_as_large_as(int count)
-{
-  size_t bytes = (size_t)count * BLOCK_BYTES;
-  return hw_heap_check(heap, NULL) == HW_HEAP_OK && stats_of(heap).used_bytes == bytes && visited_bytes(heap) == bytes;
-}
-
-/* Then its list still has them, which its own thread would not see. */
+/* Then its list still has them, which its own thread would not see. Of the two, one is free in its page, and the other one counts as used. */
 static void a_fork_while_a_thread_hands_kept_blocks_back(void **state)
 {
   (void)state;
-  pthread_t thread;
-  pthread_barrier_init(&around, NULL, 2);
+  enum { ALL_BYTES = BLOCKS * BLOCK_BYTES };
+  struct other other;
   heap = new_heap();
   leave_blocks(NULL);
-  assert_int_equal(pthread_create(&thread, NULL, keep_two_and_wait, NULL), 0);
-  pthread_barrier_wait(&around);
+  begin_other(&other, keep_two);
   struct hwi_page *page = hwi_page_of(blocks[0]);
-  struct hwi_owner *other = heap->owners == page->owner ? heap->owners->next : heap->owners;
-  struct hwi_free_block **kept = &other->own_lists[page->class_index], *first = *kept, *rest = first->next;
+  struct hwi_owner *owner = heap->owners == page->owner ? heap->owners->next : heap->owners;
+  struct hwi_free_block **kept = &owner->own_lists[page->class_index], *first = *kept, *rest = first->next;
   assert_ptr_equal(first, blocks[1]);
   hwi_page_push_remote(page, first, first, 1);
   pid_t child = fork();
   if (!child)
-    _exit(!(is_as_large_as(BLOCKS - 1) && hw_heap_alloc(heap, BLOCK_BYTES) == first && is_as_large_as(BLOCKS)));
+    _exit(!(is_right_with(ALL_BYTES - BLOCK_BYTES) && hw_heap_alloc(heap, BLOCK_BYTES) == first &&
+            is_right_with(ALL_BYTES)));
   *kept = rest;
   expect_child(child);
-  pthread_barrier_wait(&around);
-  assert_int_equal(pthread_join(thread, NULL), 0);
-  assert_true(is_as_large_as(BLOCKS - 2));
+  end_other(&other);
+  assert_true(is_right_with(ALL_BYTES - 2 * BLOCK_BYTES));
   hw_heap_destroy(heap);
-  pthread_barrier_destroy(&around);
 }
 
 /* --- pages that become empty during a fork --- */

@@ -431,20 +431,27 @@ static int take_two_and_let_another_thread_free_the_first(struct hw_heap *heap)
   return 1;
 }
 
-/* It has more free blocks than one look counts. What happens between two looks does not make the count wrong. */
+/* Of a page that has more free blocks than one look counts. */
+static struct hw_heap *heap_with_long_list(void)
+{
+  static void *blocks[LONG];
+  struct hw_heap *heap =
+      heap_with(&(struct hw_heap_config){.page_bytes = (const size_t[]){1 << 20}, .page_bytes_count = 1});
+  for (int i = 0; i < LONG; i++)
+    assert_non_null(blocks[i] = hw_heap_alloc(heap, BYTES));
+  for (int i = 0; i < LONG; i++)
+    assert_int_equal(hw_heap_free(heap, blocks[i]), HW_HEAP_OK);
+  return heap;
+}
+
+/* What happens between two looks does not make the count wrong. */
 static void a_long_list_is_counted_in_parts(void **state)
 {
   (void)state;
-  static void *blocks[LONG];
   int (*const between[])(struct hw_heap *) = {use_nothing, use_one, take_one, use_one_and_take_all,
                                               take_two_and_let_another_thread_free_the_first};
   for (size_t i = 0; i < COUNT(between); i++) {
-    struct hw_heap *heap =
-        heap_with(&(struct hw_heap_config){.page_bytes = (const size_t[]){1 << 20}, .page_bytes_count = 1});
-    for (int k = 0; k < LONG; k++)
-      assert_non_null(blocks[k] = hw_heap_alloc(heap, BYTES));
-    for (int k = 0; k < LONG; k++)
-      assert_int_equal(hw_heap_free(heap, blocks[k]), HW_HEAP_OK);
+    struct hw_heap *heap = heap_with_long_list();
     for (int k = 0; k < 3; k++) /* the first one sees that the class was used */
       look(heap);
     assert_int_equal(pages_of(heap, BYTES), 1);
@@ -464,13 +471,7 @@ static void a_long_list_is_counted_in_parts(void **state)
 static void a_class_of_which_blocks_are_taken_keeps_no_other_one(void **state)
 {
   (void)state;
-  static void *blocks[LONG];
-  struct hw_heap *heap =
-      heap_with(&(struct hw_heap_config){.page_bytes = (const size_t[]){1 << 20}, .page_bytes_count = 1});
-  for (int k = 0; k < LONG; k++)
-    assert_non_null(blocks[k] = hw_heap_alloc(heap, BYTES));
-  for (int k = 0; k < LONG; k++)
-    assert_int_equal(hw_heap_free(heap, blocks[k]), HW_HEAP_OK);
+  struct hw_heap *heap = heap_with_long_list();
   use(heap, KIB, 1);
   for (int k = 0; k < 8; k++) {
     assert_non_null(hw_heap_alloc(heap, BYTES));

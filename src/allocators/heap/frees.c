@@ -35,6 +35,12 @@ struct hwi_page *hwi_heap_page_of(const struct hw_heap *heap, const void *addres
   return page;
 }
 
+/* What other threads have freed. */
+static struct hwi_free_block *remote_of(const struct hwi_page *page)
+{
+  return hwi_remote_first(page, __atomic_load_n(&page->remote, __ATOMIC_ACQUIRE));
+}
+
 /* Another thread may be changing the list, so each link is checked before it is followed. */
 static __attribute__((no_sanitize("thread"))) bool is_on(const struct hwi_page *page, const struct hwi_free_block *list,
                                                          const struct hwi_free_block *block)
@@ -79,8 +85,7 @@ static __attribute__((no_sanitize("thread"))) bool is_free(const struct hwi_page
   const struct hwi_owner *its = __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE);
   if (!its || block->page != page)
     return false;
-  return is_on(page, __atomic_load_n(&page->free, __ATOMIC_RELAXED), block) ||
-         is_on(page, hwi_page_remote(page), block) ||
+  return is_on(page, __atomic_load_n(&page->free, __ATOMIC_RELAXED), block) || is_on(page, remote_of(page), block) ||
          is_on(page, __atomic_load_n(&its->own_lists[page->class_index], __ATOMIC_RELAXED), block) ||
          (its->heap->sole ? is_saved(its, block) : is_in_a_list(its->heap, page->class_index, block));
 }

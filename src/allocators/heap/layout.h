@@ -344,12 +344,6 @@ static inline struct hwi_free_block *hwi_remote_first(const struct hwi_page *pag
   return remote ? (struct hwi_free_block *)(hwi_page_start(page) + (uint32_t)remote) : NULL;
 }
 
-/* The list of what other threads have freed. */
-static inline struct hwi_free_block *hwi_page_remote(const struct hwi_page *page)
-{
-  return hwi_remote_first(page, __atomic_load_n(&page->remote, __ATOMIC_ACQUIRE));
-}
-
 /* The page is made: who looks at all pages sees what was written of it before, also without the lock and in the child of a fork. */
 static inline void hwi_page_set_kind(struct hwi_page *page, enum hwi_page_kind kind)
 {
@@ -780,11 +774,11 @@ typedef bool hwi_free_fn(void *context, const struct hwi_free_block *block);
  * link that is none, or too many. If a fork has ended its thread, only blocks of its first page: others may be in their pages, too. */
 enum hwi_walk hwi_owner_each_free(const struct hwi_owner *owner, size_t class_index, hwi_free_fn *see, void *context);
 
-/* Returns how many blocks of a page are given out or in the owner's list, a moment ago. */
-size_t hwi_page_used_count(const struct hwi_page *page);
-
 /* The same for the blocks that wait in an owner after a fork (`saved`). */
 enum hwi_walk hwi_owner_each_saved(const struct hwi_owner *owner, hwi_free_fn *see, void *context);
+
+/* Returns how many blocks of a page are given out or in the owner's list, a moment ago. */
+size_t hwi_page_used_count(const struct hwi_page *page);
 
 /* Calls `see` for each page until it returns false. Returns the page for which it did. */
 const struct hwi_page *hwi_heap_each_page(const struct hw_heap *heap, hwi_page_fn *see, void *context);

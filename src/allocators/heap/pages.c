@@ -126,14 +126,14 @@ static void set_full(struct hwi_page *page)
   unlist_page(page);
   list_full(page);
   page->is_full = true;
-  page->count = 1;
+  __atomic_store_n(&page->count, 1, __ATOMIC_RELEASE); /* a fork may come between the two */
 }
 
 void hwi_page_end_full(struct hwi_page *page)
 {
   unlink_from(&page->owner->full, page, NULL);
   page->count = page->capacity;
-  __atomic_store_n(&page->is_full, false, __ATOMIC_RELEASE); /* a fork may come between the two */
+  __atomic_store_n(&page->is_full, false, __ATOMIC_RELEASE); /* as above */
   list_page(page);
 }
 
