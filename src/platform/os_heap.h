@@ -36,6 +36,9 @@ void hwi_os_use_small_pages(void *start, size_t bytes);
 /* The opposite: pages as the system gives them by itself. */
 void hwi_os_use_usual_pages(void *start, size_t bytes);
 
+/* Makes memory that is not touched yet present, if the kernel does that in one call; otherwise does nothing. */
+void hwi_os_touch_ahead(void *start, size_t bytes);
+
 /* Keeps memory from being paged out. Returns 0, or a negative value: -EPERM or -ENOMEM if it is more than the process
  * may lock. */
 int hwi_os_lock_memory(void *start, size_t bytes);

@@ -124,25 +124,23 @@ static void looks_come_no_oftener_than_that(void **state)
   hw_heap_destroy(heap);
 }
 
-/* The last look was long ago. */
-static void a_thread_that_frees_rarely_looks_after_fewer_frees(void **state)
+static void a_thread_that_frees_rarely_looks_after_few_frees(void **state)
 {
   (void)state;
   struct hw_heap *heap = new_heap();
-  look(heap);
+  for (int i = 0; i < HWI_MOST_FREES_UNTIL_LOOK; i++) { /* it freed often before */
+    hwi_heap_owner(heap)->looked_ns = hwi_os_coarse_ns();
+    use(heap, OTHER_BYTES, HWI_MOST_FREES_UNTIL_LOOK);
+  }
+  assert_int_equal(hwi_heap_owner(heap)->frees_until_look, HWI_MOST_FREES_UNTIL_LOOK);
   look(heap);
   use(heap, BYTES, 1);
   for (int i = 0; i < 2; i++) {
     assert_int_equal(pages_of(heap, BYTES), 1);
     make_look_due(heap);
-    use(heap, OTHER_BYTES, 16);
+    use(heap, OTHER_BYTES, HWI_FEWEST_FREES_UNTIL_LOOK);
   }
   assert_int_equal(pages_of(heap, BYTES), 0);
-  for (int i = 0; i < 8; i++) { /* and after more, if it frees often */
-    hwi_heap_owner(heap)->looked_ns = hwi_os_coarse_ns() - 100000000;
-    use(heap, OTHER_BYTES, HWI_MOST_FREES_UNTIL_LOOK);
-  }
-  assert_int_equal(hwi_heap_owner(heap)->frees_until_look, HWI_MOST_FREES_UNTIL_LOOK);
   hw_heap_destroy(heap);
 }
 
@@ -663,7 +661,7 @@ int main(void)
       cmocka_unit_test(a_page_that_was_kept_for_the_next_block_goes_back),
       cmocka_unit_test(a_counted_page_that_is_used_stays),
       cmocka_unit_test(looks_come_no_oftener_than_that),
-      cmocka_unit_test(a_thread_that_frees_rarely_looks_after_fewer_frees),
+      cmocka_unit_test(a_thread_that_frees_rarely_looks_after_few_frees),
       cmocka_unit_test(a_page_with_a_block_stays_until_that_is_freed),
       cmocka_unit_test(a_page_from_which_blocks_are_taken_stays),
       cmocka_unit_test(a_link_that_the_program_has_overwritten),

@@ -1,16 +1,21 @@
 /* test_heap_reuse.c - a general heap uses memory again before it touches more, and returns what is too much
  *
- * Breaks if a free block waits while untouched memory is given out, if a large block that is given out again is damaged or
- * not zeroed, if memory that is much stays after its blocks were freed, or if a program that goes up and down gets its
- * memory from the system each time.
+ * Breaks if a free block waits while untouched memory is given out, if a thread that has memory touches more page by page, or
+ * always two at once, if a large block that is given out again is damaged or not zeroed, if memory that is much stays after its
+ * blocks were freed, or if a program that goes up and down gets its memory from the system each time.
  */
+#include "allocators/heap/process_owner.h"
 #include "mappings.h"
 #include "new_heap.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <time.h>
+
+#include "platform/os.h"
+#include "platform/os_heap.h"
 
 enum { BYTES = 64, OF_SYSTEM_PAGE = 4096 / BYTES, OF_PAGE = 65536 / BYTES };
 
@@ -33,6 +38,15 @@ static void *free_blocks(void *argument)
   return argument;
 }
 
+static void run_free_blocks(struct hw_heap *heap, void **blocks)
+{
+  pthread_t thread;
+  void *argument[] = {heap, blocks}, *result;
+  assert_int_equal(pthread_create(&thread, NULL, free_blocks, argument), 0);
+  assert_int_equal(pthread_join(thread, &result), 0);
+  assert_ptr_equal(result, argument);
+}
+
 static void free_blocks_come_before_untouched_memory(void **state)
 {
   (void)state;
@@ -40,15 +54,10 @@ static void free_blocks_come_before_untouched_memory(void **state)
     void *blocks[OF_PAGE + OF_SYSTEM_PAGE];
     struct hw_heap *heap = new_heap();
     fill(heap, blocks);
-    void *argument[] = {heap, blocks}, *result = NULL;
-    if (by_other) {
-      pthread_t thread;
-      assert_int_equal(pthread_create(&thread, NULL, free_blocks, argument), 0);
-      assert_int_equal(pthread_join(thread, &result), 0);
-    } else {
-      result = free_blocks(argument);
-    }
-    assert_ptr_equal(result, argument);
+    if (by_other)
+      run_free_blocks(heap, blocks);
+    else
+      assert_non_null(free_blocks((void *[]){heap, blocks}));
     for (int i = 0; i < OF_PAGE / 4; i++)
       assert_true((uintptr_t)hw_heap_alloc(heap, BYTES) - (uintptr_t)blocks[0] < OF_PAGE / 4 * BYTES);
     char *next = hw_heap_alloc(heap, BYTES);
@@ -56,6 +65,71 @@ static void free_blocks_come_before_untouched_memory(void **state)
     expect_right(heap);
     hw_heap_destroy(heap);
   }
+}
+
+/* All blocks that a page of the system has are given out: the next ones are linked at once if its slice was used before, by another class, and
+ * no other thread has freed any. */
+static void what_was_touched_before_needs_no_slow_call(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  struct hwi_owner *owner = hwi_heap_owner(heap);
+  void *blocks[OF_PAGE + OF_SYSTEM_PAGE], *others[2 * OF_PAGE];
+  fill(heap, blocks);
+  assert_null(hwi_owner_alloc_own(owner, BYTES));
+  for (int i = 0; i < 2 * OF_PAGE; i++)
+    others[i] = hw_heap_alloc(heap, 2 * BYTES);
+  for (int i = 0; i < 2 * OF_PAGE; i++)
+    hw_heap_free(heap, others[i]);
+  for (int i = 0; i < OF_PAGE; i++)
+    hw_heap_alloc(heap, BYTES); /* the last ones are in a page that the others had */
+  for (int i = 0; i < OF_SYSTEM_PAGE; i++)
+    assert_non_null(hwi_owner_alloc_own(owner, BYTES));
+  run_free_blocks(heap, blocks);
+  assert_null(hwi_owner_alloc_own(owner, BYTES));
+  assert_true((uintptr_t)hw_heap_alloc(heap, BYTES) - (uintptr_t)blocks[0] < OF_PAGE * BYTES);
+  expect_right(heap);
+  hw_heap_destroy(heap);
+}
+
+/* Returns how many pages of the system are in memory, from that of an address on. */
+static int present_from(const void *address)
+{
+  unsigned char is_present;
+  for (int count = 0;; count++) {
+    void *page = (void *)(((uintptr_t)address & ~(uintptr_t)4095) + (size_t)count * 4096);
+    assert_int_equal(mincore(page, 4096, &is_present), 0);
+    if (!(is_present & 1))
+      return count;
+  }
+}
+
+/* Neither an old kernel nor an emulator can. */
+static bool can_touch_ahead(void)
+{
+  char *pages = hwi_os_map(4096 * 3);
+  hwi_os_touch_ahead(pages, 4096 * 2);
+  int count = present_from(pages);
+  hwi_os_unmap(pages, 4096 * 3);
+  return count == 2;
+}
+
+static void a_thread_with_some_pages_touches_two_at_once(void **state)
+{
+  enum { PAGES = 8 };
+  (void)state;
+  if (!can_touch_ahead())
+    skip();
+  struct hw_heap *heap = new_heap();
+  assert_int_equal(present_from(hw_heap_alloc(heap, BYTES)), 1);
+  for (int i = 1; i < PAGES * OF_PAGE; i++)
+    hw_heap_alloc(heap, BYTES);
+  for (int i = 0; i < 4 * OF_SYSTEM_PAGE; i++) {
+    void *block = hw_heap_alloc(heap, BYTES);
+    assert_int_equal(present_from(block), i / OF_SYSTEM_PAGE % 2 ? 1 : 2);
+  }
+  assert_int_equal(present_from(hw_heap_alloc(heap, 2 * 4096)), 1); /* perhaps the program never writes to its end */
+  hw_heap_destroy(heap);
 }
 
 /* Each size is another one that needs one unit of 4 MiB. The mapping is made shorter, longer, and for the last one it stays. */
@@ -210,6 +284,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(free_blocks_come_before_untouched_memory),
+      cmocka_unit_test(what_was_touched_before_needs_no_slow_call),
+      cmocka_unit_test(a_thread_with_some_pages_touches_two_at_once),
       cmocka_unit_test(a_free_large_block_is_given_out_for_another_size),
       cmocka_unit_test(much_free_memory_goes_back_at_once),
       cmocka_unit_test(what_was_needed_a_moment_ago_is_kept),

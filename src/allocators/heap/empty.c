@@ -113,14 +113,14 @@ void hwi_owner_give_left_over(struct hwi_owner *owner)
 
 /* --- looking --- */
 
-/* Gives the page a count, if no block of it was freed since the last look: `frees_left` are left then. Follows at most *left links, and goes on
- * there at the next look, if none was taken meanwhile. */
-static void count_if_idle(struct hwi_page *page, uint32_t frees_left, uint32_t *left)
+/* Gives the page a count, if no block of it seems to be freed since the last look: as many frees are left as then. Follows at most *left links, and
+ * goes on there at the next look, if none was taken meanwhile. */
+static void count_if_idle(struct hwi_page *page, uint32_t *left)
 {
   struct hwi_owner *owner = page->owner;
   struct hwi_followed followed = owner->followed;
-  bool is_idle = page->count == frees_left && (!followed.first || followed.first == page->free);
-  page->count = owner->frees_until_look;
+  bool is_idle = page->count == HWI_FEWEST_FREES_UNTIL_LOOK && (!followed.first || followed.first == page->free);
+  page->count = HWI_FEWEST_FREES_UNTIL_LOOK;
   if (!is_idle)
     return;
   if (!followed.first)
@@ -139,10 +139,10 @@ static void count_if_idle(struct hwi_page *page, uint32_t frees_left, uint32_t *
 }
 
 /* Returns false while a fork has closed the lock. */
-static bool look_at(struct hwi_owner *owner, size_t class_index, uint32_t frees_left, bool gives_kept, uint32_t *left)
+static bool look_at(struct hwi_owner *owner, size_t class_index, bool gives_kept, uint32_t *left)
 {
   if (hwi_page_has_list_of_owner(owner->pages[class_index]))
-    count_if_idle(owner->pages[class_index], frees_left, left);
+    count_if_idle(owner->pages[class_index], left);
   else if (gives_kept)
     give_list(owner, class_index);
   if (hwi_page_has_list_of_owner(owner->pages[class_index]))
@@ -151,7 +151,7 @@ static bool look_at(struct hwi_owner *owner, size_t class_index, uint32_t frees_
   return !has_empty || give_empty_of(owner, class_index, false);
 }
 
-static void look(struct hwi_owner *owner, uint32_t frees_left)
+static void look(struct hwi_owner *owner)
 {
   enum { LOOKS_UNTIL_ALL = 16, MOST_LINKS = 4096 };
   struct hw_heap *heap = owner->heap;
@@ -160,7 +160,7 @@ static void look(struct hwi_owner *owner, uint32_t frees_left)
   if (!heap->sole)
     hwi_owner_drain_if_needed(owner);
   for (size_t i = 0; i < heap->class_count; i++) {
-    if (!look_at(owner, owner->next_looked, frees_left, gives_kept, &left))
+    if (!look_at(owner, owner->next_looked, gives_kept, &left))
       return;
     if (left == 0)
       break;
@@ -175,35 +175,27 @@ static void look(struct hwi_owner *owner, uint32_t frees_left)
   hwi_heap_leave(heap, result);
 }
 
-/* A thread that frees rarely looks after fewer frees. */
-static uint8_t frees_until_next(uint32_t frees, uint64_t times)
-{
-  enum { LEAST = 16 };
-  uint64_t next = times < 2 ? (uint64_t)frees * 2 : frees / times;
-  return (uint8_t)(next < LEAST ? LEAST : next > HWI_MOST_FREES_UNTIL_LOOK ? HWI_MOST_FREES_UNTIL_LOOK : next);
-}
-
-/* At the first time, a thread has nothing that it could have stopped using. */
+/* A page asks after more frees each time until a look is due, so that a thread that frees rarely looks soon, and asking costs one that frees
+ * often nothing. At the first time, a thread has nothing that it could have stopped using. */
 static void look_if_due(struct hwi_owner *owner)
 {
   enum { EVERY_NS = 100000000 };
   const struct hw_heap_config *config = &owner->heap->config;
-  if (config->returns == HW_HEAP_RETURNS_ON_COLLECT || config->check_all_frees)
+  bool never_looks = config->returns == HW_HEAP_RETURNS_ON_COLLECT || config->check_all_frees;
+  uint64_t now = never_looks ? 0 : hwi_os_coarse_ns(), before = owner->looked_ns;
+  if (never_looks || (before && now - before < EVERY_NS)) {
+    owner->frees_until_look += owner->frees_until_look < HWI_MOST_FREES_UNTIL_LOOK;
     return;
-  uint64_t now = hwi_os_coarse_ns(), before = owner->looked_ns;
-  if (before && now - before < EVERY_NS)
-    return;
+  }
   owner->looked_ns = now;
-  if (!before)
-    return;
-  uint32_t frees = owner->frees_until_look;
-  owner->frees_until_look = frees_until_next(frees, (now - before) / EVERY_NS);
-  look(owner, frees);
+  owner->frees_until_look = HWI_FEWEST_FREES_UNTIL_LOOK;
+  if (before)
+    look(owner);
 }
 
 void hwi_owner_pass_by(struct hwi_owner *owner)
 {
-  enum { SLOW_CALLS_UNTIL_LOOK = 32 };
+  enum { SLOW_CALLS_UNTIL_LOOK = 8 };
   if (++owner->slow_calls % SLOW_CALLS_UNTIL_LOOK == 0)
     look_if_due(owner);
 }

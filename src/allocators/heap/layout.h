@@ -74,7 +74,8 @@ enum {
   HWI_GRANULE_BITS = 4,
   HWI_RECIPROCAL_BITS = 31,
   HWI_LINE_BYTES = 64,
-  HWI_MOST_FREES_UNTIL_LOOK = 250,                        /* in a page without a count (empty.c) */
+  HWI_FEWEST_FREES_UNTIL_LOOK = 8, /* in a page without a count (empty.c) */
+  HWI_MOST_FREES_UNTIL_LOOK = 250,
   HWI_MOST_KEPT = 64,                                     /* blocks of other threads, of a class; an int8_t */
   HWI_SHORT_CLASSES = HWI_LINE_BYTES / HW_HEAP_ALIGN - 1, /* of blocks shorter than a line, at most */
   HWI_SYSTEM_PAGE_BYTES = 4096,
@@ -133,7 +134,7 @@ struct hwi_page {
     bool is_spare; /* of a class: empty, and kept by the owner; the first of its class only if classes share a limit */
     bool has_room; /* of a span: longer than was asked, so that it can grow */
   };
-  bool is_clean; /* never written since the system gave the memory */
+  bool is_clean; /* never written since the system gave the memory; of a class: when the page was taken */
   union {
     bool was_empty; /* of a class: at the last look, and not used since */
     bool is_coming; /* pending: to be made present; otherwise it goes back to the system */
@@ -180,13 +181,13 @@ struct hwi_owner {
   uintptr_t thread;             /* what its pages have as `thread` */
   size_t page_count;
   uint16_t spare_counts[HW_HEAP_MOST_CLASSES]; /* pages that are spare, without those of the classes of shared_bytes */
-  size_t shared_bytes;                    /* touched bytes of spare pages of classes that share one limit for them */
-  uint64_t looked_ns;                     /* when the thread looked for empty pages; 0: not yet */
-  uint8_t next_shared;                    /* the class of these whose spare page goes back next */
-  uint8_t slow_calls, looks;              /* how many so far: now and then, the thread looks for empty pages */
-  uint8_t next_looked;                    /* the class with which the next look begins */
-  uint8_t frees_until_look;               /* in a page without a count; fewer if the thread frees rarely */
-  bool has_left_over;                     /* empty pages that are to go back when the end of a fork opens the lock */
+  size_t shared_bytes;       /* touched bytes of spare pages of classes that share one limit for them */
+  uint64_t looked_ns;        /* when the thread looked for empty pages; 0: not yet */
+  uint8_t next_shared;       /* the class of these whose spare page goes back next */
+  uint8_t slow_calls, looks; /* how many so far: now and then, the thread looks for empty pages */
+  uint8_t next_looked;       /* the class with which the next look begins */
+  uint8_t frees_until_look;  /* in a page without a count; more if that was asked often since the last look */
+  bool has_left_over;        /* empty pages that are to go back when the end of a fork opens the lock */
   int8_t most_kept[HW_HEAP_MOST_CLASSES]; /* how many blocks of others are kept, at most the heap's number, */
   int8_t kept_left[HW_HEAP_MOST_CLASSES]; /* and how many more may be added until they are counted (kept.c) */
   struct hwi_exchange exchanges[HWI_SHORT_CLASSES];
@@ -700,7 +701,7 @@ void hwi_page_leave_owner(struct hwi_page *page);
 /* The page has free blocks again, but its count is still that of a page without any. */
 void hwi_page_end_full(struct hwi_page *page);
 void *hwi_owner_alloc(struct hwi_owner *owner, size_t bytes);
-/* From the pages that the owner has, without the lock and without touching memory. NULL: they have nothing free, for now. `bytes`
+/* From the pages that the owner has, without the lock and without touching new memory. NULL: they have nothing free, for now. `bytes`
  * is at most HW_HEAP_LARGEST_CLASS_BYTES. */
 void *hwi_owner_alloc_own(struct hwi_owner *owner, size_t bytes);
 void *hwi_owner_alloc_aligned(struct hwi_owner *owner, size_t align, size_t bytes);

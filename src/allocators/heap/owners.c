@@ -308,7 +308,7 @@ void hwi_owner_clear(struct hwi_owner *owner)
     owner->pages[i] = &hwi_no_page;
   }
   owner->lists[HW_HEAP_MOST_CLASSES] = &no_list;
-  owner->frees_until_look = HWI_MOST_FREES_UNTIL_LOOK;
+  owner->frees_until_look = HWI_FEWEST_FREES_UNTIL_LOOK;
 }
 
 static struct hwi_owner *make_owner(struct hw_heap *heap, const void *key, uintptr_t thread)

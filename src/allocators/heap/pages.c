@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "platform/os_heap.h"
+
 struct hwi_page hwi_no_page;
 
 /* --- lists --- */
@@ -114,7 +116,7 @@ static void use_list_of(struct hwi_page *page)
 {
   struct hwi_owner *owner = page->owner;
   __atomic_store_n(&owner->lists[page->class_index], &page->free, __ATOMIC_RELAXED);
-  __atomic_store_n(&page->count, owner->frees_until_look - 1u, __ATOMIC_RELEASE);
+  __atomic_store_n(&page->count, HWI_FEWEST_FREES_UNTIL_LOOK - 1u, __ATOMIC_RELEASE);
   if (owner->heap->config.check_all_frees)
     hwi_owner_use_own_list(owner, page->class_index);
 }
@@ -139,23 +141,38 @@ void hwi_page_end_full(struct hwi_page *page)
 
 /* --- allocating --- */
 
-/* Adds the next blocks of a page to its list, as many as begin in a page of the system, so that memory is touched when it is
+/* If blocks from `first` to `last` reach the next two pages of the system, these are touched at once, which takes less time than one after the
+ * other. A thread that has few pages would use too little of that memory, and so would programs that hardly write to long blocks. */
+static void touch_ahead(const struct hwi_page *page, uintptr_t first, uintptr_t last)
+{
+  enum { STEP_BYTES = 2 * HWI_SYSTEM_PAGE_BYTES, FEWEST_PAGES = 8 };
+  const struct hw_heap_config *config = &page->owner->heap->config;
+  uintptr_t step = last & ~(uintptr_t)(STEP_BYTES - 1);
+  if (step < first || page->owner->page_count < FEWEST_PAGES || page->block_bytes > HWI_SYSTEM_PAGE_BYTES ||
+      hwi_config_makes_present(config) || hwi_config_wants_huge_pages(config) ||
+      __atomic_load_n(&hwi_unit_of(page)->may_become_huge, __ATOMIC_RELAXED))
+    return;
+  hwi_os_touch_ahead((void *)step, STEP_BYTES);
+}
+
+/* Links the next blocks of a page and adds them to its list, as many as begin in a page of the system, so that memory is touched when it is
  * needed. */
 static void carve(struct hwi_page *page)
 {
+  typedef uintptr_t block_words __attribute__((vector_size(sizeof(struct hwi_free_block)), may_alias));
   uint32_t carved = page->carved_count, left = page->capacity - carved;
   uint32_t count = (uint32_t)(HWI_SYSTEM_PAGE_BYTES / page->block_bytes);
   count = count == 0 ? 1 : count < left ? count : left;
-  uintptr_t at = hwi_page_start(page) + (size_t)carved * page->block_bytes;
+  size_t bytes = page->block_bytes;
+  uintptr_t first = hwi_page_start(page) + (size_t)carved * bytes, last = first + (size_t)(count - 1) * bytes;
+  if (page->is_clean)
+    touch_ahead(page, first, last);
   __atomic_store_n(&page->carved_count, carved + count, __ATOMIC_RELAXED);
-  struct hwi_free_block *first = (struct hwi_free_block *)at, *block = first;
-  for (uint32_t i = 1; i < count; i++, block = block->next) {
-    block->next = (struct hwi_free_block *)(at + (size_t)i * page->block_bytes);
-    block->page = page;
-  }
-  block->next = page->free;
-  block->page = page;
-  page->free = first;
+  block_words block = {first + bytes, (uintptr_t)page}, step = {bytes, 0}; /* `next` and `page`, in one store */
+  for (uintptr_t at = first; at != last; at += bytes, block += step)
+    *(block_words *)at = block;
+  *(struct hwi_free_block *)last = (struct hwi_free_block){page->free, page};
+  page->free = (struct hwi_free_block *)first;
 }
 
 /* Takes a page of a class, or, for HW_HEAP_MOST_CLASSES, a span. */
@@ -224,8 +241,14 @@ static bool has_enough_free(const struct hwi_page *page)
          (counts_each(page->owner, page->class_index) || page->carved_count - page->count >= page->carved_count / PART);
 }
 
-/* The owner's list is empty: that of the first page with room is used, or the page itself. Memory is touched only if `may_touch`. Pages
- * without room leave the list of pages. */
+/* Returns whether the page had a use before, so that its next blocks touch nothing new; and what other threads have freed comes first. */
+static bool may_carve_now(const struct hwi_page *page)
+{
+  return !page->is_clean && !__atomic_load_n(&page->owner->inbox, __ATOMIC_RELAXED);
+}
+
+/* The owner's list is empty: that of the first page with room is used, or the page itself. Memory that is perhaps untouched is used only if
+ * `may_touch`. Pages without room leave the list of pages. */
 static bool find_room(struct hwi_owner *owner, unsigned class_index, bool may_touch)
 {
   struct hwi_page *page;
@@ -236,7 +259,7 @@ static bool find_room(struct hwi_owner *owner, unsigned class_index, bool may_to
         swap_first(&owner->pages[class_index]);
         continue;
       }
-      if (!may_touch)
+      if (!may_touch && !may_carve_now(page))
         return false;
       carve(page);
     }

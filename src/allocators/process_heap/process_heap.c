@@ -356,7 +356,7 @@ static inline __attribute__((always_inline)) void heap_quick_free(void *block, v
   enum hwi_quick_free result = hwi_thread_try_free((uintptr_t)__builtin_thread_pointer(), block);
   if (result == HWI_NOT_OWN)
     free_of_others(hwi_slice_of(block), block, otherwise);
-  else if (result == HWI_NOT_QUICK)
+  else if (result == HWI_NOT_QUICK && block)
     otherwise(block);
 }
 

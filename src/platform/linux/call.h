@@ -9,11 +9,17 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 
 #include "platform/arch.h"
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
 
 /* See hwi_os_seal. */
 extern __thread bool hwi_call_is_sealed __attribute__((tls_model("initial-exec"), visibility("hidden")));

@@ -58,6 +58,11 @@ void hwi_os_use_small_pages(void *start, size_t bytes)
   (void)start, (void)bytes;
 }
 
+void hwi_os_touch_ahead(void *start, size_t bytes)
+{
+  (void)start, (void)bytes;
+}
+
 bool hwi_os_gives_huge_pages(void)
 {
   return false;
