@@ -124,6 +124,7 @@ struct hwi_page {
   uint8_t group;        /* how many adjoining ones it has, at most: its list */
   bool may_become_huge; /* of an arena: the system may give huge pages by itself; atomic */
   bool is_reserved;     /* of an arena: in huge pages that are reserved, of which no part goes back */
+  bool touches_ahead;   /* of a class: more than what its next blocks need at once (pages.c) */
   /* Of the owner; of spans and large blocks: of the thread that has the lock. */
   alignas(HWI_LINE_BYTES) struct hwi_free_block *free;
   struct hwi_page *next, *prev;

@@ -141,18 +141,14 @@ void hwi_page_end_full(struct hwi_page *page)
 
 /* --- allocating --- */
 
-/* If blocks from `first` to `last` reach the next two pages of the system, these are touched at once, which takes less time than one after the
- * other. A thread that has few pages would use too little of that memory, and so would programs that hardly write to long blocks. */
-static void touch_ahead(const struct hwi_page *page, uintptr_t first, uintptr_t last)
+/* Two pages of the system are touched at once where the first block from `first` to `last` reaches them, which takes less time than one after
+ * the other. */
+static void touch_ahead(uintptr_t first, uintptr_t last)
 {
-  enum { STEP_BYTES = 2 * HWI_SYSTEM_PAGE_BYTES, FEWEST_PAGES = 8 };
-  const struct hw_heap_config *config = &page->owner->heap->config;
+  enum { STEP_BYTES = 2 * HWI_SYSTEM_PAGE_BYTES };
   uintptr_t step = last & ~(uintptr_t)(STEP_BYTES - 1);
-  if (step < first || page->owner->page_count < FEWEST_PAGES || page->block_bytes > HWI_SYSTEM_PAGE_BYTES ||
-      hwi_config_makes_present(config) || hwi_config_wants_huge_pages(config) ||
-      __atomic_load_n(&hwi_unit_of(page)->may_become_huge, __ATOMIC_RELAXED))
-    return;
-  hwi_os_touch_ahead((void *)step, STEP_BYTES);
+  if (step >= first)
+    hwi_os_touch_ahead((void *)step, STEP_BYTES);
 }
 
 /* Links the next blocks of a page and adds them to its list, as many as begin in a page of the system, so that memory is touched when it is
@@ -165,8 +161,8 @@ static void carve(struct hwi_page *page)
   count = count == 0 ? 1 : count < left ? count : left;
   size_t bytes = page->block_bytes;
   uintptr_t first = hwi_page_start(page) + (size_t)carved * bytes, last = first + (size_t)(count - 1) * bytes;
-  if (page->is_clean)
-    touch_ahead(page, first, last);
+  if (page->touches_ahead)
+    touch_ahead(first, last);
   __atomic_store_n(&page->carved_count, carved + count, __ATOMIC_RELAXED);
   block_words block = {first + bytes, (uintptr_t)page}, step = {bytes, 0}; /* `next` and `page`, in one store */
   for (uintptr_t at = first; at != last; at += bytes, block += step)
@@ -195,6 +191,17 @@ static struct hwi_page *take_slices(struct hw_heap *heap, size_t class_index, si
   return page;
 }
 
+/* For a new page of a class. Only if the thread has just filled another one, since it may use little of the first page of each class; and only
+ * if each page of the system has the beginning of a block: programs may hardly write to long ones. */
+static bool is_to_touch_ahead(const struct hwi_page *page, const struct hwi_owner *owner, unsigned class_index)
+{
+  const struct hw_heap *heap = owner->heap;
+  return page->is_clean && owner->full && owner->full->class_index == class_index &&
+         heap->class_bytes[class_index] <= HWI_SYSTEM_PAGE_BYTES && !hwi_config_makes_present(&heap->config) &&
+         !hwi_config_wants_huge_pages(&heap->config) &&
+         !__atomic_load_n(&hwi_unit_of(page)->may_become_huge, __ATOMIC_RELAXED);
+}
+
 static bool add_page(struct hwi_owner *owner, unsigned class_index)
 {
   size_t block_bytes = owner->heap->class_bytes[class_index];
@@ -210,6 +217,7 @@ static bool add_page(struct hwi_owner *owner, unsigned class_index)
   page->block_bytes = block_bytes;
   page->class_index = (uint8_t)class_index;
   page->is_full = page->is_spare = page->was_empty = false;
+  page->touches_ahead = is_to_touch_ahead(page, owner, class_index);
   if (owner->heap->config.check_all_frees)
     hwi_given_begin(page);
   hwi_page_set_kind(page, HWI_PAGE_SMALL);
