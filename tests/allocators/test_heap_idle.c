@@ -28,7 +28,7 @@ static void use(struct hw_heap *heap, size_t bytes, int count)
 static void look_in(struct hw_heap *heap, size_t bytes)
 {
   make_look_due(heap);
-  use(heap, bytes, HWI_MOST_FREES_UNTIL_LOOK);
+  use(heap, bytes, HWI_MOST_FREES_UNTIL_ASK);
 }
 
 /* The other class is then in use. */
@@ -117,30 +117,61 @@ static void looks_come_no_oftener_than_that(void **state)
     alloc_blocks(heap, blocks);
     hwi_heap_owner(heap)->looked_ns = hwi_os_coarse_ns();
     free_blocks(heap, blocks, 0);
-    use(heap, OTHER_BYTES, 4 * HWI_MOST_FREES_UNTIL_LOOK);
+    use(heap, OTHER_BYTES, 4 * HWI_MOST_FREES_UNTIL_ASK);
     assert_int_equal(pages_of(heap, BYTES), 1);
     look(heap);
   }
   hw_heap_destroy(heap);
 }
 
+/* Frees blocks of a class until the thread looks. Returns how many. */
+static int frees_until_look_in(struct hw_heap *heap, size_t bytes)
+{
+  make_look_due(heap);
+  int count = 0;
+  for (; hwi_heap_owner(heap)->looked_ns == 1 && count < 2 * HWI_MOST_FREES_UNTIL_ASK; count++)
+    use(heap, bytes, 1);
+  return count;
+}
+
 static void a_thread_that_frees_rarely_looks_after_few_frees(void **state)
 {
   (void)state;
   struct hw_heap *heap = new_heap();
-  for (int i = 0; i < HWI_MOST_FREES_UNTIL_LOOK; i++) { /* it freed often before */
-    hwi_heap_owner(heap)->looked_ns = hwi_os_coarse_ns();
-    use(heap, OTHER_BYTES, HWI_MOST_FREES_UNTIL_LOOK);
-  }
-  assert_int_equal(hwi_heap_owner(heap)->frees_until_look, HWI_MOST_FREES_UNTIL_LOOK);
-  look(heap);
+  use(heap, OTHER_BYTES, 1);
+  hwi_heap_owner(heap)->frees_until_ask = HWI_MOST_FREES_UNTIL_ASK; /* it freed often before */
+  frees_until_look_in(heap, OTHER_BYTES);
   use(heap, BYTES, 1);
   for (int i = 0; i < 2; i++) {
     assert_int_equal(pages_of(heap, BYTES), 1);
-    make_look_due(heap);
-    use(heap, OTHER_BYTES, HWI_FEWEST_FREES_UNTIL_LOOK);
+    assert_int_equal(frees_until_look_in(heap, OTHER_BYTES), HWI_FEWEST_FREES_UNTIL_ASK);
   }
   assert_int_equal(pages_of(heap, BYTES), 0);
+  hw_heap_destroy(heap);
+}
+
+/* While no look is due. */
+static void it_asks_after_one_free_more_each_time(void **state)
+{
+  enum { ASKS = 5 };
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  use(heap, OTHER_BYTES, 1);
+  struct hwi_owner *owner = hwi_heap_owner(heap);
+  frees_until_look_in(heap, OTHER_BYTES);
+  for (int k = 0; k < ASKS; k++) {
+    assert_int_equal(owner->frees_until_ask, HWI_FEWEST_FREES_UNTIL_ASK + k);
+    for (int i = 0; i < HWI_FEWEST_FREES_UNTIL_ASK + (k ? k - 1 : 0); i++) {
+      owner->looked_ns = hwi_os_coarse_ns();
+      use(heap, OTHER_BYTES, 1);
+    }
+  }
+  owner->frees_until_ask = HWI_MOST_FREES_UNTIL_ASK;
+  for (int i = 0; i < 2 * HWI_MOST_FREES_UNTIL_ASK; i++) {
+    owner->looked_ns = hwi_os_coarse_ns();
+    use(heap, OTHER_BYTES, 1);
+  }
+  assert_int_equal(owner->frees_until_ask, HWI_MOST_FREES_UNTIL_ASK);
   hw_heap_destroy(heap);
 }
 
@@ -429,6 +460,21 @@ static int take_two_and_let_another_thread_free_the_first(struct hw_heap *heap)
   return 1;
 }
 
+/* The same, and as many frees are left as at the last look: one more than until the second time that the thread asks. */
+static int take_two_and_use_the_first(struct hw_heap *heap)
+{
+  void *first = hw_heap_alloc(heap, BYTES);
+  const struct hwi_page *page = hwi_page_of(first);
+  assert_non_null(hw_heap_alloc(heap, BYTES));
+  assert_int_equal(hw_heap_free(heap, first), HW_HEAP_OK);
+  hwi_heap_owner(heap)->frees_until_ask = HWI_FEWEST_FREES_UNTIL_ASK + 1;
+  do {
+    hwi_heap_owner(heap)->looked_ns = hwi_os_coarse_ns();
+    use(heap, BYTES, 1);
+  } while (page->count != HWI_FEWEST_FREES_UNTIL_ASK);
+  return 1;
+}
+
 /* Of a page that has more free blocks than one look counts. */
 static struct hw_heap *heap_with_long_list(void)
 {
@@ -446,8 +492,12 @@ static struct hw_heap *heap_with_long_list(void)
 static void a_long_list_is_counted_in_parts(void **state)
 {
   (void)state;
-  int (*const between[])(struct hw_heap *) = {use_nothing, use_one, take_one, use_one_and_take_all,
-                                              take_two_and_let_another_thread_free_the_first};
+  int (*const between[])(struct hw_heap *) = {use_nothing,
+                                              use_one,
+                                              take_one,
+                                              use_one_and_take_all,
+                                              take_two_and_let_another_thread_free_the_first,
+                                              take_two_and_use_the_first};
   for (size_t i = 0; i < COUNT(between); i++) {
     struct hw_heap *heap = heap_with_long_list();
     for (int k = 0; k < 3; k++) /* the first one sees that the class was used */
@@ -662,6 +712,7 @@ int main(void)
       cmocka_unit_test(a_counted_page_that_is_used_stays),
       cmocka_unit_test(looks_come_no_oftener_than_that),
       cmocka_unit_test(a_thread_that_frees_rarely_looks_after_few_frees),
+      cmocka_unit_test(it_asks_after_one_free_more_each_time),
       cmocka_unit_test(a_page_with_a_block_stays_until_that_is_freed),
       cmocka_unit_test(a_page_from_which_blocks_are_taken_stays),
       cmocka_unit_test(a_link_that_the_program_has_overwritten),

@@ -52,7 +52,7 @@ static void a_page_whose_count_is_none_or_one(void **state)
   (void)state;
   struct hw_heap *heap = new_heap();
   struct hwi_page *page = hwi_page_of(hw_heap_alloc(heap, BYTES));
-  const uint32_t counts[] = {0, 1, page->carved_count - 1, page->carved_count, HWI_MOST_FREES_UNTIL_LOOK};
+  const uint32_t counts[] = {0, 1, page->carved_count - 1, page->carved_count, HWI_MOST_FREES_UNTIL_ASK};
   assert_true(hwi_page_has_list_of_owner(page));
   for (size_t i = 0; i < COUNT(counts); i++) {
     page->count = counts[i];

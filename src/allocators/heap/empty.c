@@ -113,14 +113,16 @@ void hwi_owner_give_left_over(struct hwi_owner *owner)
 
 /* --- looking --- */
 
-/* Gives the page a count, if no block of it seems to be freed since the last look: as many frees are left as then. Follows at most *left links, and
- * goes on there at the next look, if none was taken meanwhile. */
+/* Gives the page a count, if no block of it was freed since the last look: as many frees are left as then. Follows at most *left links, and goes
+ * on there at the next look, if none was taken meanwhile. */
 static void count_if_idle(struct hwi_page *page, uint32_t *left)
 {
   struct hwi_owner *owner = page->owner;
   struct hwi_followed followed = owner->followed;
-  bool is_idle = page->count == HWI_FEWEST_FREES_UNTIL_LOOK && (!followed.first || followed.first == page->free);
-  page->count = HWI_FEWEST_FREES_UNTIL_LOOK;
+  bool was_freed = page->has_asked || page->count != HWI_FEWEST_FREES_UNTIL_ASK;
+  bool is_idle = !was_freed && (!followed.first || followed.first == page->free);
+  page->count = HWI_FEWEST_FREES_UNTIL_ASK;
+  page->has_asked = false;
   if (!is_idle)
     return;
   if (!followed.first)
@@ -175,8 +177,8 @@ static void look(struct hwi_owner *owner)
   hwi_heap_leave(heap, result);
 }
 
-/* A page asks after more frees each time until a look is due, so that a thread that frees rarely looks soon, and asking costs one that frees
- * often nothing. At the first time, a thread has nothing that it could have stopped using. */
+/* The thread asks after one free more each time until a look is due, so that it looks soon if it frees rarely, and asking costs next to nothing
+ * if it frees often. At the first time, a thread has nothing that it could have stopped using. */
 static void look_if_due(struct hwi_owner *owner)
 {
   enum { EVERY_NS = 100000000 };
@@ -184,11 +186,11 @@ static void look_if_due(struct hwi_owner *owner)
   bool never_looks = config->returns == HW_HEAP_RETURNS_ON_COLLECT || config->check_all_frees;
   uint64_t now = never_looks ? 0 : hwi_os_coarse_ns(), before = owner->looked_ns;
   if (never_looks || (before && now - before < EVERY_NS)) {
-    owner->frees_until_look += owner->frees_until_look < HWI_MOST_FREES_UNTIL_LOOK;
+    owner->frees_until_ask += owner->frees_until_ask < HWI_MOST_FREES_UNTIL_ASK;
     return;
   }
   owner->looked_ns = now;
-  owner->frees_until_look = HWI_FEWEST_FREES_UNTIL_LOOK;
+  owner->frees_until_ask = HWI_FEWEST_FREES_UNTIL_ASK;
   if (before)
     look(owner);
 }
@@ -219,7 +221,8 @@ void hwi_page_settle_free(struct hwi_page *page)
 {
   struct hwi_owner *owner = page->owner;
   if (hwi_page_has_list_of_owner(page)) {
-    page->count = owner->frees_until_look - 1u;
+    page->count = owner->frees_until_ask - 1u;
+    page->has_asked = true;
     look_if_due(owner);
   } else {
     hwi_page_settle(page);

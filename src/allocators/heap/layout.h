@@ -74,8 +74,8 @@ enum {
   HWI_GRANULE_BITS = 4,
   HWI_RECIPROCAL_BITS = 31,
   HWI_LINE_BYTES = 64,
-  HWI_FEWEST_FREES_UNTIL_LOOK = 8, /* in a page without a count (empty.c) */
-  HWI_MOST_FREES_UNTIL_LOOK = 250,
+  HWI_FEWEST_FREES_UNTIL_ASK = 8, /* in a page without a count (empty.c) */
+  HWI_MOST_FREES_UNTIL_ASK = 250,
   HWI_MOST_KEPT = 64,                                     /* blocks of other threads, of a class; an int8_t */
   HWI_SHORT_CLASSES = HWI_LINE_BYTES / HW_HEAP_ALIGN - 1, /* of blocks shorter than a line, at most */
   HWI_SYSTEM_PAGE_BYTES = 4096,
@@ -124,18 +124,19 @@ struct hwi_page {
   uint8_t group;        /* how many adjoining ones it has, at most: its list */
   bool may_become_huge; /* of an arena: the system may give huge pages by itself; atomic */
   bool is_reserved;     /* of an arena: in huge pages that are reserved, of which no part goes back */
-  bool touches_ahead;   /* of a class: more than what its next blocks need at once (pages.c) */
+  bool touches_ahead;   /* of a class: two pages of the system are touched at once (pages.c) */
+  bool is_clean;        /* never written since the system gave the memory; of a class: when the page was taken */
   /* Of the owner; of spans and large blocks: of the thread that has the lock. */
   alignas(HWI_LINE_BYTES) struct hwi_free_block *free;
   struct hwi_page *next, *prev;
   uint32_t
-      count; /* blocks given out or in the owner's list; 1 if is_full; while its list is the owner's: frees until the next look, at most */
+      count; /* blocks given out or in the owner's list; 1 if is_full; while its list is the owner's: frees until the thread asks whether a look is due */
   bool is_full;
   union {
     bool is_spare; /* of a class: empty, and kept by the owner; the first of its class only if classes share a limit */
     bool has_room; /* of a span: longer than was asked, so that it can grow */
   };
-  bool is_clean; /* never written since the system gave the memory; of a class: when the page was taken */
+  bool has_asked; /* of a class, without a count: whether a look is due, since the last one */
   union {
     bool was_empty; /* of a class: at the last look, and not used since */
     bool is_coming; /* pending: to be made present; otherwise it goes back to the system */
@@ -182,13 +183,13 @@ struct hwi_owner {
   uintptr_t thread;             /* what its pages have as `thread` */
   size_t page_count;
   uint16_t spare_counts[HW_HEAP_MOST_CLASSES]; /* pages that are spare, without those of the classes of shared_bytes */
-  size_t shared_bytes;       /* touched bytes of spare pages of classes that share one limit for them */
-  uint64_t looked_ns;        /* when the thread looked for empty pages; 0: not yet */
-  uint8_t next_shared;       /* the class of these whose spare page goes back next */
-  uint8_t slow_calls, looks; /* how many so far: now and then, the thread looks for empty pages */
-  uint8_t next_looked;       /* the class with which the next look begins */
-  uint8_t frees_until_look;  /* in a page without a count; more if that was asked often since the last look */
-  bool has_left_over;        /* empty pages that are to go back when the end of a fork opens the lock */
+  size_t shared_bytes;                    /* touched bytes of spare pages of classes that share one limit for them */
+  uint64_t looked_ns;                     /* when the thread looked for empty pages; 0: not yet */
+  uint8_t next_shared;                    /* the class of these whose spare page goes back next */
+  uint8_t slow_calls, looks;              /* how many so far: now and then, the thread looks for empty pages */
+  uint8_t next_looked;                    /* the class with which the next look begins */
+  uint8_t frees_until_ask;                /* in a page without a count, whether a look is due: one more each time */
+  bool has_left_over;                     /* empty pages that are to go back when the end of a fork opens the lock */
   int8_t most_kept[HW_HEAP_MOST_CLASSES]; /* how many blocks of others are kept, at most the heap's number, */
   int8_t kept_left[HW_HEAP_MOST_CLASSES]; /* and how many more may be added until they are counted (kept.c) */
   struct hwi_exchange exchanges[HWI_SHORT_CLASSES];
@@ -637,6 +638,7 @@ void hwi_owner_end(struct hwi_owner *owner);
 /* Takes back what other threads freed; the caller has the owner. The second function does so only if there is any, and not within a fork. */
 void hwi_owner_drain(struct hwi_owner *owner);
 void hwi_owner_drain_if_needed(struct hwi_owner *owner);
+bool hwi_owner_has_to_drain(const struct hwi_owner *owner);
 void hwi_owner_drain_orphans(struct hw_heap *heap);
 
 /* Takes a page with room from an orphan. Looks at a few orphans only, in turn. Returns false if these have none, or the lock is
@@ -702,7 +704,7 @@ void hwi_page_leave_owner(struct hwi_page *page);
 /* The page has free blocks again, but its count is still that of a page without any. */
 void hwi_page_end_full(struct hwi_page *page);
 void *hwi_owner_alloc(struct hwi_owner *owner, size_t bytes);
-/* From the pages that the owner has, without the lock and without touching new memory. NULL: they have nothing free, for now. `bytes`
+/* From the pages that the owner has, without the lock and without touching memory of which nothing was touched before. NULL: they have nothing free, for now. `bytes`
  * is at most HW_HEAP_LARGEST_CLASS_BYTES. */
 void *hwi_owner_alloc_own(struct hwi_owner *owner, size_t bytes);
 void *hwi_owner_alloc_aligned(struct hwi_owner *owner, size_t align, size_t bytes);

@@ -23,7 +23,7 @@ static void release_orphan(struct hwi_owner *owner)
   __atomic_store_n(&owner->state, (uint32_t)HWI_OWNER_ORPHAN, __ATOMIC_SEQ_CST);
 }
 
-static bool has_to_drain(const struct hwi_owner *owner)
+bool hwi_owner_has_to_drain(const struct hwi_owner *owner)
 {
   return __atomic_load_n(&owner->inbox, __ATOMIC_SEQ_CST) || __atomic_load_n(&owner->saved, __ATOMIC_RELAXED);
 }
@@ -31,7 +31,7 @@ static bool has_to_drain(const struct hwi_owner *owner)
 /* Ends: each round empties the inbox, or another thread has the orphan and does so. */
 static void drain_orphan(struct hwi_owner *owner)
 {
-  while (has_to_drain(owner) && lock_orphan(owner)) {
+  while (hwi_owner_has_to_drain(owner) && lock_orphan(owner)) {
     hwi_owner_drain(owner);
     hwi_owner_give_empty_pages(owner);
     release_orphan(owner);
@@ -135,7 +135,7 @@ void hwi_owner_drain(struct hwi_owner *owner)
 
 void hwi_owner_drain_if_needed(struct hwi_owner *owner)
 {
-  if (has_to_drain(owner) && !hwi_lock_is_closed_by_me()) /* else forks.c has yet to check the lists */
+  if (hwi_owner_has_to_drain(owner) && !hwi_lock_is_closed_by_me()) /* else forks.c has yet to check the lists */
     hwi_owner_drain(owner);
 }
 
@@ -308,7 +308,7 @@ void hwi_owner_clear(struct hwi_owner *owner)
     owner->pages[i] = &hwi_no_page;
   }
   owner->lists[HW_HEAP_MOST_CLASSES] = &no_list;
-  owner->frees_until_look = HWI_FEWEST_FREES_UNTIL_LOOK;
+  owner->frees_until_ask = HWI_FEWEST_FREES_UNTIL_ASK;
 }
 
 static struct hwi_owner *make_owner(struct hw_heap *heap, const void *key, uintptr_t thread)

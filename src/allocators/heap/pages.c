@@ -116,7 +116,7 @@ static void use_list_of(struct hwi_page *page)
 {
   struct hwi_owner *owner = page->owner;
   __atomic_store_n(&owner->lists[page->class_index], &page->free, __ATOMIC_RELAXED);
-  __atomic_store_n(&page->count, HWI_FEWEST_FREES_UNTIL_LOOK - 1u, __ATOMIC_RELEASE);
+  __atomic_store_n(&page->count, HWI_FEWEST_FREES_UNTIL_ASK - 1u, __ATOMIC_RELEASE);
   if (owner->heap->config.check_all_frees)
     hwi_owner_use_own_list(owner, page->class_index);
 }
@@ -141,13 +141,13 @@ void hwi_page_end_full(struct hwi_page *page)
 
 /* --- allocating --- */
 
-/* Two pages of the system are touched at once where the first block from `first` to `last` reaches them, which takes less time than one after
- * the other. */
-static void touch_ahead(uintptr_t first, uintptr_t last)
+/* New blocks are from `start` to `end`. If they reach the next two pages of the system, these are touched at once, which takes less time than one
+ * after the other. */
+static void touch_ahead(uintptr_t start, uintptr_t end)
 {
   enum { STEP_BYTES = 2 * HWI_SYSTEM_PAGE_BYTES };
-  uintptr_t step = last & ~(uintptr_t)(STEP_BYTES - 1);
-  if (step >= first)
+  uintptr_t step = (end - 1) & ~(uintptr_t)(STEP_BYTES - 1);
+  if (step >= start)
     hwi_os_touch_ahead((void *)step, STEP_BYTES);
 }
 
@@ -162,7 +162,7 @@ static void carve(struct hwi_page *page)
   size_t bytes = page->block_bytes;
   uintptr_t first = hwi_page_start(page) + (size_t)carved * bytes, last = first + (size_t)(count - 1) * bytes;
   if (page->touches_ahead)
-    touch_ahead(first, last);
+    touch_ahead(first, last + bytes);
   __atomic_store_n(&page->carved_count, carved + count, __ATOMIC_RELAXED);
   block_words block = {first + bytes, (uintptr_t)page}, step = {bytes, 0}; /* `next` and `page`, in one store */
   for (uintptr_t at = first; at != last; at += bytes, block += step)
@@ -191,8 +191,8 @@ static struct hwi_page *take_slices(struct hw_heap *heap, size_t class_index, si
   return page;
 }
 
-/* For a new page of a class. Only if the thread has just filled another one, since it may use little of the first page of each class; and only
- * if each page of the system has the beginning of a block: programs may hardly write to long ones. */
+/* For a new page of a class. Only if the page that the thread filled last is of the class, too, since it may use little of the first page of each
+ * class; and only if each page of the system has the beginning of a block: programs may hardly write to long ones. */
 static bool is_to_touch_ahead(const struct hwi_page *page, const struct hwi_owner *owner, unsigned class_index)
 {
   const struct hw_heap *heap = owner->heap;
@@ -217,6 +217,7 @@ static bool add_page(struct hwi_owner *owner, unsigned class_index)
   page->block_bytes = block_bytes;
   page->class_index = (uint8_t)class_index;
   page->is_full = page->is_spare = page->was_empty = false;
+  page->has_asked = false;
   page->touches_ahead = is_to_touch_ahead(page, owner, class_index);
   if (owner->heap->config.check_all_frees)
     hwi_given_begin(page);
@@ -249,14 +250,14 @@ static bool has_enough_free(const struct hwi_page *page)
          (counts_each(page->owner, page->class_index) || page->carved_count - page->count >= page->carved_count / PART);
 }
 
-/* Returns whether the page had a use before, so that its next blocks touch nothing new; and what other threads have freed comes first. */
+/* Returns whether the memory of the page was used before, at least a part of it. What other threads have freed comes first. */
 static bool may_carve_now(const struct hwi_page *page)
 {
-  return !page->is_clean && !__atomic_load_n(&page->owner->inbox, __ATOMIC_RELAXED);
+  return !page->is_clean && !hwi_owner_has_to_drain(page->owner);
 }
 
-/* The owner's list is empty: that of the first page with room is used, or the page itself. Memory that is perhaps untouched is used only if
- * `may_touch`. Pages without room leave the list of pages. */
+/* The owner's list is empty: that of the first page with room is used, or the page itself. A page of which nothing was touched before it was taken is used
+ * only if `may_touch`, but for what it has free. Pages without room leave the list of pages. */
 static bool find_room(struct hwi_owner *owner, unsigned class_index, bool may_touch)
 {
   struct hwi_page *page;
@@ -308,7 +309,7 @@ static void *take_first(struct hwi_owner *owner, unsigned class_index)
   return block;
 }
 
-/* Returns NULL if no page of the owner has anything free that is touched. */
+/* Returns NULL if no page of the owner has anything free, or had a use before. */
 static void *alloc_touched(struct hwi_owner *owner, unsigned class_index)
 {
   bool has_some = *owner->lists[class_index] || (counts_each(owner, class_index) && owner->pages[class_index]->free);

@@ -101,10 +101,12 @@ void hwi_os_use_small_pages(void *start, size_t bytes)
 
 void hwi_os_touch_ahead(void *start, size_t bytes)
 {
-  static bool is_unknown; /* to a kernel before 5.14 */
-  if (!__atomic_load_n(&is_unknown, __ATOMIC_RELAXED) &&
-      CALL(SYS_madvise, start, bytes, MADV_POPULATE_WRITE, 0, 0, 0) == -EINVAL)
-    __atomic_store_n(&is_unknown, true, __ATOMIC_RELAXED);
+  static bool is_refused; /* by a kernel before 5.14, or by a sandbox */
+  if (__atomic_load_n(&is_refused, __ATOMIC_RELAXED))
+    return;
+  long result = CALL(SYS_madvise, start, bytes, MADV_POPULATE_WRITE, 0, 0, 0);
+  if (result == -EINVAL || result == -EPERM || result == -ENOSYS)
+    __atomic_store_n(&is_refused, true, __ATOMIC_RELAXED);
 }
 
 bool hwi_os_gives_huge_pages(void)
