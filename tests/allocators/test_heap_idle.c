@@ -144,6 +144,7 @@ static void a_thread_that_frees_rarely_looks_after_few_frees(void **state)
   use(heap, BYTES, 1);
   for (int i = 0; i < 2; i++) {
     assert_int_equal(pages_of(heap, BYTES), 1);
+    assert_int_equal(hwi_heap_owner(heap)->frees_until_ask, HWI_FEWEST_FREES_UNTIL_ASK);
     assert_int_equal(frees_until_look_in(heap, OTHER_BYTES), HWI_FEWEST_FREES_UNTIL_ASK);
   }
   assert_int_equal(pages_of(heap, BYTES), 0);
