@@ -144,7 +144,7 @@ bool hwi_os_drops_small_pages(void)
   return hwi_os_page_size_is_usual();
 }
 
-/* Reads get the kernel's page of zeros. */
+/* Reads get the kernel's page of zeros, or, where it has none, new pages. */
 int hwi_os_make_zeros(void *start, size_t bytes)
 {
   long at = hwi_call_map(start, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
