@@ -36,7 +36,8 @@ void hwi_os_use_small_pages(void *start, size_t bytes);
 /* The opposite: pages as the system gives them by itself. */
 void hwi_os_use_usual_pages(void *start, size_t bytes);
 
-/* Makes memory that is not touched yet present, if the kernel does that in one call; otherwise does nothing. */
+/* Makes memory that is not touched yet present, if the kernel does that in one call; otherwise does nothing. `start` is
+ * a multiple of 4 KiB. */
 void hwi_os_touch_ahead(void *start, size_t bytes);
 
 /* Keeps memory from being paged out. Returns 0, or a negative value: -EPERM or -ENOMEM if it is more than the process
@@ -53,8 +54,8 @@ bool hwi_os_drops_small_pages(void);
 /* Returns whether this code is in a library, which may be unloaded before the process ends, and not in the program. */
 bool hwi_os_may_be_unloaded(void);
 
-/* Makes private memory read as zeros. It can only be read then, and needs no memory until it is read. Returns 0, or a negative value: then it
- * may also be as before, or not be mapped any more. */
+/* Makes private memory read as zeros. It can only be read then, and needs no memory until it is read. Returns 0, or a
+ * negative value: then it may also be as before, or not be mapped any more. */
 int hwi_os_make_zeros(void *start, size_t bytes);
 
 /* Changes the length of a mapping of private memory: where it is, or, if `to` is not NULL, by moving it there, in place of

@@ -700,7 +700,8 @@ static void keep_two(void)
       abort();
 }
 
-/* Then its list still has them, which its own thread would not see. Of the two, one is free in its page, and the other one counts as used. */
+/* Then its list still has them, which its own thread would not see. Of the two, one is free in its page, and the other
+ * one counts as used. */
 static void a_fork_while_a_thread_hands_kept_blocks_back(void **state)
 {
   (void)state;

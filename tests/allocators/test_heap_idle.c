@@ -162,7 +162,7 @@ static void it_asks_after_one_free_more_each_time(void **state)
   frees_until_look_in(heap, OTHER_BYTES);
   for (int k = 0; k < ASKS; k++) {
     assert_int_equal(owner->frees_until_ask, HWI_FEWEST_FREES_UNTIL_ASK + k);
-    for (int i = 0; i < HWI_FEWEST_FREES_UNTIL_ASK + (k ? k - 1 : 0); i++) {
+    for (int i = 0; i < HWI_FEWEST_FREES_UNTIL_ASK + k; i++) {
       owner->looked_ns = hwi_os_coarse_ns();
       use(heap, OTHER_BYTES, 1);
     }
@@ -685,20 +685,20 @@ static void what_the_program_wants_to_keep_stays(void **state)
 }
 
 /* Dropping a part of it would break huge pages, and the system would make no more of them there. */
-static void an_arena_that_may_have_huge_pages_stays_whole(void **state)
+static void an_arena_that_gets_huge_pages_stays_whole(void **state)
 {
   (void)state;
   enum { KEPT = 1 << 20 };
   struct hw_heap *heap = new_heap();
   void *block = hw_heap_alloc(heap, KEPT);
   struct hwi_page *arena = hwi_unit_of(hwi_slice_of(block));
-  arena->may_become_huge = true;
+  arena->huge_pages = HWI_GETS_HUGE;
   assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
   for (int i = 0; i < 3; i++)
     return_idle(heap);
   assert_in_range(heap->kept_bytes, KEPT - HWI_SLICE_BYTES, KEPT);
-  assert_true(arena->may_become_huge);
-  arena->may_become_huge = false;
+  assert_int_equal(arena->huge_pages, HWI_GETS_HUGE);
+  arena->huge_pages = HWI_MAY_BECOME_HUGE;
   for (int i = 0; i < 3; i++)
     return_idle(heap);
   assert_in_range(heap->kept_bytes, 0, HWI_SLICE_BYTES);
@@ -730,7 +730,7 @@ int main(void)
       cmocka_unit_test(each_slow_path_looks),
       cmocka_unit_test(free_memory_that_is_not_needed_goes_back),
       cmocka_unit_test(what_the_program_wants_to_keep_stays),
-      cmocka_unit_test(an_arena_that_may_have_huge_pages_stays_whole),
+      cmocka_unit_test(an_arena_that_gets_huge_pages_stays_whole),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,8 +67,8 @@ static void free_blocks_come_before_untouched_memory(void **state)
   }
 }
 
-/* All blocks that a page of the system has are given out: the next ones are linked at once if its slice was used before, by another class, and
- * no other thread has freed any. */
+/* All blocks that a page of the system has are given out: the next ones are linked at once if its slice was used
+ * before, by another class, and no other thread has freed any. */
 static void what_was_touched_before_needs_no_slow_call(void **state)
 {
   (void)state;
@@ -141,6 +141,23 @@ static void what_fills_pages_touches_two_of_the_system_at_once(void **state)
   }
   for (int i = 0; i < 4 * OF_PAGE * BYTES / 8192 + 1; i++) /* pages of such blocks are four times as long */
     assert_int_equal(present_from(hw_heap_alloc(heap, 8192)), 1);
+  hw_heap_destroy(heap);
+}
+
+/* The second arena of a heap of short blocks is the first one that may have huge pages. */
+static void it_touches_two_also_where_huge_pages_would_be_good(void **state)
+{
+  (void)state;
+  if (!can_touch_ahead())
+    skip();
+  struct hw_heap *heap = new_heap();
+  uintptr_t first = (uintptr_t)hw_heap_alloc(heap, BYTES);
+  void *block = hw_heap_alloc(heap, BYTES);
+  while (((uintptr_t)block ^ first) < HWI_UNIT_BYTES)
+    block = hw_heap_alloc(heap, BYTES);
+  bool are_given = hwi_os_gives_huge_pages(); /* not to this process */
+  assert_int_equal(hwi_unit_of(hwi_page_of(block))->huge_pages, are_given ? HWI_GETS_HUGE : HWI_MAY_BECOME_HUGE);
+  assert_int_equal(present_from(block), are_given ? 1 : 2);
   hw_heap_destroy(heap);
 }
 
@@ -298,6 +315,7 @@ int main(void)
       cmocka_unit_test(free_blocks_come_before_untouched_memory),
       cmocka_unit_test(what_was_touched_before_needs_no_slow_call),
       cmocka_unit_test(what_fills_pages_touches_two_of_the_system_at_once),
+      cmocka_unit_test(it_touches_two_also_where_huge_pages_would_be_good),
       cmocka_unit_test(a_free_large_block_is_given_out_for_another_size),
       cmocka_unit_test(much_free_memory_goes_back_at_once),
       cmocka_unit_test(what_was_needed_a_moment_ago_is_kept),

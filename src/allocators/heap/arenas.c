@@ -146,7 +146,7 @@ static void begin_arena(struct hw_heap *heap, uintptr_t start, struct hwi_arena_
   bool is_coming = hwi_config_makes_present(&heap->config);
   arena->heap = heap;
   arena->is_reserved = pages.are_reserved;
-  __atomic_store_n(&arena->may_become_huge, pages.may_become_huge, __ATOMIC_RELAXED);
+  __atomic_store_n(&arena->huge_pages, (uint8_t)pages.huge_pages, __ATOMIC_RELAXED);
   arena[HWI_BY_FREE].slices = is_coming ? 0 : ALL_SLICES;
   arena[HWI_BY_KEPT].slices = 0;
   link_arena(arena, HWI_BY_FREE, is_coming ? 0 : HWI_SLICES);
@@ -295,7 +295,7 @@ static struct hwi_page *arena_to_drop_from(const struct hw_heap *heap, bool is_f
   for (uint64_t room = arenas->room; room; room &= ~bits(group - 1, 1)) {
     group = HWI_SLICES - (unsigned)__builtin_clzll(room);
     for (struct hwi_page *arena = arenas->lists[group]; arena; arena = arena[HWI_BY_KEPT].links.next)
-      if (!is_for_small || !__atomic_load_n(&arena->may_become_huge, __ATOMIC_RELAXED))
+      if (!is_for_small || __atomic_load_n(&arena->huge_pages, __ATOMIC_RELAXED) != HWI_GETS_HUGE)
         return arena;
   }
   return NULL;

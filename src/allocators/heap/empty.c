@@ -113,8 +113,8 @@ void hwi_owner_give_left_over(struct hwi_owner *owner)
 
 /* --- looking --- */
 
-/* Gives the page a count, if no block of it was freed since the last look: as many frees are left as then. Follows at most *left links, and goes
- * on there at the next look, if none was taken meanwhile. */
+/* Gives the page a count, if no block of it was freed since the last look: as many frees are left as then. Follows at
+ * most *left links, and goes on there at the next look, if none was taken meanwhile. */
 static void count_if_idle(struct hwi_page *page, uint32_t *left)
 {
   struct hwi_owner *owner = page->owner;
@@ -177,8 +177,9 @@ static void look(struct hwi_owner *owner)
   hwi_heap_leave(heap, result);
 }
 
-/* The thread asks after one free more each time until a look is due, so that it looks soon if it frees rarely, and asking costs next to nothing
- * if it frees often. At the first time, a thread has nothing that it could have stopped using. */
+/* The thread asks after one free more each time until a look is due, so that it looks soon if it frees rarely, and
+ * asking costs next to nothing if it frees often. At the first time, a thread has nothing that it could have stopped
+ * using. */
 static void look_if_due(struct hwi_owner *owner)
 {
   enum { EVERY_NS = 100000000 };
@@ -221,7 +222,7 @@ void hwi_page_settle_free(struct hwi_page *page)
 {
   struct hwi_owner *owner = page->owner;
   if (hwi_page_has_list_of_owner(page)) {
-    page->count = owner->frees_until_ask - 1u;
+    page->count = owner->frees_until_ask;
     page->has_asked = true;
     look_if_due(owner);
   } else {

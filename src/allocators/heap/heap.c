@@ -429,8 +429,8 @@ static void forget_destroyed(void)
   }
 }
 
-/* The code is unloaded, or the process ends, perhaps by a signal handler, and while other threads run: nothing is waited for. A library without
- * heaps leaves nothing, since it may be loaded any number of times. */
+/* The code is unloaded, or the process ends, perhaps by a signal handler, and while other threads run: nothing is
+ * waited for. A library without heaps leaves nothing, since it may be loaded any number of times. */
 static __attribute__((destructor)) void end_all(void)
 {
   hwi_os_forget_thread_end();

@@ -98,6 +98,9 @@ struct hwi_free_block {
 /* HWI_PAGE_PENDING: slices that are neither free nor used, while a system call for them is made without the lock. */
 enum hwi_page_kind { HWI_PAGE_NONE, HWI_PAGE_SMALL, HWI_PAGE_SPAN, HWI_PAGE_LARGE, HWI_PAGE_PENDING };
 
+/* That the system gives to an arena by itself; MAY_BECOME: if its setting changes. */
+enum hwi_huge_pages { HWI_NEVER_HUGE, HWI_MAY_BECOME_HUGE, HWI_GETS_HUGE };
+
 /* An arena is in two lists, by its free slices, and by those that are kept, which are free and touched. What belongs to each
  * is in another descriptor of the arena: that of its first slice, and that of the second one. */
 enum hwi_arena_order { HWI_BY_FREE, HWI_BY_KEPT, HWI_ARENA_ORDERS };
@@ -121,11 +124,11 @@ struct hwi_page {
   /* Of an arena, in an order; with the lock. A bit for each slice: those that are free, and in the descriptor of the second order
    * those that perhaps are present in memory. */
   uint64_t slices;
-  uint8_t group;        /* how many adjoining ones it has, at most: its list */
-  bool may_become_huge; /* of an arena: the system may give huge pages by itself; atomic */
-  bool is_reserved;     /* of an arena: in huge pages that are reserved, of which no part goes back */
-  bool touches_ahead;   /* of a class: two pages of the system are touched at once (pages.c) */
-  bool is_clean;        /* never written since the system gave the memory; of a class: when the page was taken */
+  uint8_t group;      /* how many adjoining ones it has, at most: its list */
+  uint8_t huge_pages; /* of an arena: enum hwi_huge_pages; atomic */
+  bool is_reserved;   /* of an arena: in huge pages that are reserved, of which no part goes back */
+  bool touches_ahead; /* of a class: two pages of the system are touched at once (pages.c) */
+  bool is_clean;      /* never written since the system gave the memory; of a class: when the page was taken */
   /* Of the owner; of spans and large blocks: of the thread that has the lock. */
   alignas(HWI_LINE_BYTES) struct hwi_free_block *free;
   struct hwi_page *next, *prev;
@@ -188,7 +191,7 @@ struct hwi_owner {
   uint8_t next_shared;                    /* the class of these whose spare page goes back next */
   uint8_t slow_calls, looks;              /* how many so far: now and then, the thread looks for empty pages */
   uint8_t next_looked;                    /* the class with which the next look begins */
-  uint8_t frees_until_ask;                /* in a page without a count, whether a look is due: one more each time */
+  uint8_t frees_until_ask;                /* in a page without a count; one more after each time */
   bool has_left_over;                     /* empty pages that are to go back when the end of a fork opens the lock */
   int8_t most_kept[HW_HEAP_MOST_CLASSES]; /* how many blocks of others are kept, at most the heap's number, */
   int8_t kept_left[HW_HEAP_MOST_CLASSES]; /* and how many more may be added until they are counted (kept.c) */
@@ -266,8 +269,8 @@ struct hw_heap {
   size_t given_counts[HW_HEAP_MOST_CLASSES], peak_given_counts[HW_HEAP_MOST_CLASSES]; /* given.c; atomic */
 };
 
-/* The descriptor of slice i of the space is pages[i]. `bytes` grows, until hwi_space_end; up to it, all descriptors can be read. While it is
- * 0, the other members may change. */
+/* The descriptor of slice i of the space is pages[i]. `bytes` grows, until hwi_space_end; up to it, all descriptors can
+ * be read. While it is 0, the other members may change. */
 struct hwi_space {
   uintptr_t start;
   size_t bytes;
@@ -487,8 +490,8 @@ static inline size_t hwi_page_index(const struct hwi_page *page, size_t off)
   return (size_t)((off >> HWI_GRANULE_BITS) * (uint64_t)page->reciprocal >> HWI_RECIPROCAL_BITS);
 }
 
-/* Returns whether the list of the page is that of its owner, so that nobody counts its blocks. Other threads may be changing the page, which
- * may have no owner yet or any more. */
+/* Returns whether the list of the page is that of its owner, so that nobody counts its blocks. Other threads may be
+ * changing the page, which may have no owner yet or any more. */
 static inline __attribute__((no_sanitize("thread"))) bool hwi_page_has_list_of_owner(const struct hwi_page *page)
 {
   const struct hwi_owner *owner = __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE);
@@ -541,7 +544,8 @@ void hwi_space_give(uintptr_t start, size_t bytes);
 
 /* Its pages, of an arena that is mapped. */
 struct hwi_arena_pages {
-  bool are_reserved, may_become_huge; /* as in struct hwi_page */
+  bool are_reserved; /* as in struct hwi_page */
+  enum hwi_huge_pages huge_pages;
 };
 
 /* As hwi_space_take, with the pages and the node of the heap's config. */
@@ -635,7 +639,8 @@ void hwi_owner_clear(struct hwi_owner *owner);
 /* The thread ends: its owner is an orphan from then on. */
 void hwi_owner_end(struct hwi_owner *owner);
 
-/* Takes back what other threads freed; the caller has the owner. The second function does so only if there is any, and not within a fork. */
+/* Takes back what other threads freed; the caller has the owner. The second function does so only if there is any, and
+ * not within a fork. */
 void hwi_owner_drain(struct hwi_owner *owner);
 void hwi_owner_drain_if_needed(struct hwi_owner *owner);
 bool hwi_owner_has_to_drain(const struct hwi_owner *owner);
@@ -704,8 +709,9 @@ void hwi_page_leave_owner(struct hwi_page *page);
 /* The page has free blocks again, but its count is still that of a page without any. */
 void hwi_page_end_full(struct hwi_page *page);
 void *hwi_owner_alloc(struct hwi_owner *owner, size_t bytes);
-/* From the pages that the owner has, without the lock and without touching memory of which nothing was touched before. NULL: they have nothing free, for now. `bytes`
- * is at most HW_HEAP_LARGEST_CLASS_BYTES. */
+
+/* From the pages that the owner has, without the lock, and without memory of a page of which nothing was used before.
+ * NULL: they have nothing free, for now. `bytes` is at most HW_HEAP_LARGEST_CLASS_BYTES. */
 void *hwi_owner_alloc_own(struct hwi_owner *owner, size_t bytes);
 void *hwi_owner_alloc_aligned(struct hwi_owner *owner, size_t align, size_t bytes);
 void *hwi_owner_alloc_zeroed(struct hwi_owner *owner, size_t align, size_t bytes);

@@ -46,9 +46,10 @@ static size_t begun_pages(const struct hw_heap *heap, size_t class_index)
   return pages < heap->owner_count ? pages : heap->owner_count;
 }
 
-/* Returns whether at least three quarters of what is in use of the arenas is touched. A link is written to each block before it is given
- * out, so that a page of blocks up to 4 KiB is touched, except the rest of one that is just being filled, on average half of it. A part of the
- * last huge page is lost, too: a heap of one arena must be touched nearly everywhere, and the first arena never has huge pages. */
+/* Returns whether at least three quarters of what is in use of the arenas is touched. A link is written to each block
+ * before it is given out, so that a page of blocks up to 4 KiB is touched, except the rest of one that is just being
+ * filled, on average half of it. A part of the last huge page is lost, too: a heap of one arena must be touched nearly
+ * everywhere, and the first arena never has huge pages. */
 static bool is_dense(const struct hw_heap *heap)
 {
   size_t bytes = 0;
@@ -66,9 +67,10 @@ static bool is_large(const struct hw_heap *heap)
   return heap->mapped_bytes >= HWI_LARGE_HEAP_BYTES + begun_bytes;
 }
 
-/* Where the system gives huge pages by itself, they would mostly be memory that is not used: a heap writes to the beginnings of its
- * pages, and programs to the beginnings of their blocks. What is lost in a long block is a small part of it. A large heap needs
- * huge pages for its speed, and one of short blocks takes its memory in less time. Returns whether the system may give them by itself. */
+/* Where the system gives huge pages by itself, they would mostly be memory that is not used: a heap writes to the
+ * beginnings of its pages, and programs to the beginnings of their blocks. What is lost in a long block is a small part
+ * of it. A large heap needs huge pages for its speed, and one of short blocks takes its memory in less time. Returns
+ * whether the system may give them by itself, if it is set to do so. */
 static bool choose_pages(struct hw_heap *heap, uintptr_t start, size_t bytes, bool is_dense_or_long)
 {
   if (hwi_config_wants_huge_pages(&heap->config)) {
@@ -133,7 +135,8 @@ uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes, struct hwi_aren
   if (!start && !(start = hwi_space_take(bytes, heap->config.arena_align_bytes, false)))
     return 0;
   choose_node(heap, start, bytes);
-  pages->may_become_huge = !pages->are_reserved && choose_pages(heap, start, bytes, is_dense(heap));
+  if (!pages->are_reserved && choose_pages(heap, start, bytes, is_dense(heap)))
+    pages->huge_pages = hwi_os_gives_huge_pages() ? HWI_GETS_HUGE : HWI_MAY_BECOME_HUGE;
   return start;
 }
 

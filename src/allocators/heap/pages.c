@@ -110,8 +110,8 @@ void hwi_owner_use_own_list(struct hwi_owner *owner, size_t class_index)
   __atomic_store_n(&owner->lists[class_index], own, __ATOMIC_RELEASE);
 }
 
-/* The count is not that of the blocks from now on. If each free is checked, blocks are not given out again at once, so that a second free of
- * them is found. */
+/* The count is not that of the blocks from now on, and not that of a page at which the thread has looked. If each free
+ * is checked, blocks are not given out again at once, so that a second free of them is found. */
 static void use_list_of(struct hwi_page *page)
 {
   struct hwi_owner *owner = page->owner;
@@ -141,8 +141,8 @@ void hwi_page_end_full(struct hwi_page *page)
 
 /* --- allocating --- */
 
-/* New blocks are from `start` to `end`. If they reach the next two pages of the system, these are touched at once, which takes less time than one
- * after the other. */
+/* New blocks are from `start` to `end`. If they reach the next two pages of the system, these are touched at once,
+ * which takes less time than one after the other. */
 static void touch_ahead(uintptr_t start, uintptr_t end)
 {
   enum { STEP_BYTES = 2 * HWI_SYSTEM_PAGE_BYTES };
@@ -191,15 +191,16 @@ static struct hwi_page *take_slices(struct hw_heap *heap, size_t class_index, si
   return page;
 }
 
-/* For a new page of a class. Only if the page that the thread filled last is of the class, too, since it may use little of the first page of each
- * class; and only if each page of the system has the beginning of a block: programs may hardly write to long ones. */
+/* For a new page of a class. Only if the page that the thread filled last is of the class, too, since it may use little
+ * of the first page of each class; and only if each page of the system has the beginning of a block: programs may
+ * hardly write to long ones. */
 static bool is_to_touch_ahead(const struct hwi_page *page, const struct hwi_owner *owner, unsigned class_index)
 {
   const struct hw_heap *heap = owner->heap;
   return page->is_clean && owner->full && owner->full->class_index == class_index &&
          heap->class_bytes[class_index] <= HWI_SYSTEM_PAGE_BYTES && !hwi_config_makes_present(&heap->config) &&
          !hwi_config_wants_huge_pages(&heap->config) &&
-         !__atomic_load_n(&hwi_unit_of(page)->may_become_huge, __ATOMIC_RELAXED);
+         __atomic_load_n(&hwi_unit_of(page)->huge_pages, __ATOMIC_RELAXED) != HWI_GETS_HUGE;
 }
 
 static bool add_page(struct hwi_owner *owner, unsigned class_index)
@@ -256,8 +257,9 @@ static bool may_carve_now(const struct hwi_page *page)
   return !page->is_clean && !hwi_owner_has_to_drain(page->owner);
 }
 
-/* The owner's list is empty: that of the first page with room is used, or the page itself. A page of which nothing was touched before it was taken is used
- * only if `may_touch`, but for what it has free. Pages without room leave the list of pages. */
+/* The owner's list is empty: that of the first page with room is used, or the page itself. A page of which nothing was
+ * touched before it was taken is used only if `may_touch`, but for what it has free. Pages without room leave the list
+ * of pages. */
 static bool find_room(struct hwi_owner *owner, unsigned class_index, bool may_touch)
 {
   struct hwi_page *page;
@@ -309,7 +311,7 @@ static void *take_first(struct hwi_owner *owner, unsigned class_index)
   return block;
 }
 
-/* Returns NULL if no page of the owner has anything free, or had a use before. */
+/* Returns NULL if nothing is free in the pages of the owner, and nothing of the next memory was used before. */
 static void *alloc_touched(struct hwi_owner *owner, unsigned class_index)
 {
   bool has_some = *owner->lists[class_index] || (counts_each(owner, class_index) && owner->pages[class_index]->free);

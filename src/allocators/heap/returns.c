@@ -48,9 +48,9 @@ void hwi_page_push_settled(struct hwi_page **list, struct hwi_page *page)
 /* The system makes huge pages also of memory with holes, so that what went back would be there again. */
 static void refuse_huge_pages(struct hwi_page *arena)
 {
-  if (!__atomic_load_n(&arena->may_become_huge, __ATOMIC_RELAXED))
+  if (__atomic_load_n(&arena->huge_pages, __ATOMIC_RELAXED) == HWI_NEVER_HUGE)
     return;
-  __atomic_store_n(&arena->may_become_huge, false, __ATOMIC_RELAXED);
+  __atomic_store_n(&arena->huge_pages, HWI_NEVER_HUGE, __ATOMIC_RELAXED);
   if (hwi_os_gives_huge_pages())
     hwi_os_use_small_pages((void *)hwi_page_start(arena), HWI_UNIT_BYTES);
 }

@@ -251,8 +251,8 @@ static void drop_descriptors(size_t unit, size_t count)
     hwi_os_drop_pages(hwi_space.pages + unit * HWI_SLICES, count * UNIT_DESCRIPTORS_BYTES);
 }
 
-/* Units that are perhaps taken again next, as those of a block that comes and goes, keep their descriptors. Those of a few adjoining ones go
- * together. */
+/* Units that are perhaps taken again next, as those of a block that comes and goes, keep their descriptors. Those of a
+ * few adjoining ones go together. */
 static void give_and_drop_previous(size_t unit, size_t count)
 {
   enum { MOST_TOGETHER = 8 };

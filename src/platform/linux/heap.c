@@ -101,7 +101,7 @@ void hwi_os_use_small_pages(void *start, size_t bytes)
 
 void hwi_os_touch_ahead(void *start, size_t bytes)
 {
-  static bool is_refused; /* by a kernel before 5.14, or by a sandbox */
+  static bool is_refused; /* by a kernel before 5.14 or with larger pages, or by a sandbox */
   if (__atomic_load_n(&is_refused, __ATOMIC_RELAXED))
     return;
   long result = CALL(SYS_madvise, start, bytes, MADV_POPULATE_WRITE, 0, 0, 0);
