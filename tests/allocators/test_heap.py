@@ -88,11 +88,13 @@ def test_a_module_with_a_heap_is_closed_while_its_threads_run(programs, tmp_path
     assert (closed.returncode, closed.stdout, closed.stderr) == (0, "done\n", "")
 
 
-def test_a_module_with_a_heap_is_loaded_many_times(programs):
+@pytest.mark.parametrize("source, name", [(["heap_module.c"], "by-call.so"), (["heap_module.c", "-DENDS_BY_ITSELF"], "by-destructor.so"),
+                                          (["heap_module.cc"], "by-object.so")])
+def test_a_module_with_a_heap_is_loaded_many_times(programs, source, name):
     """Each time it left a mapping where the next one looked for a place: after some twenty times, there was none."""
     program = programs(PROGRAMS / "load_often.c", name="load-often")
-    module = programs(PROGRAMS / "heap_module.c", "-shared", "-fPIC", f"-I{ROOT}/include", LIBRARY.parent / "static/libheapwright-heaps.a", "-pthread",
-                      name="often.so")
+    module = programs(PROGRAMS / source[0], *source[1:], "-shared", "-fPIC", f"-I{ROOT}/include", LIBRARY.parent / "static/libheapwright-heaps.a",
+                      "-pthread", name=name)
     done = subprocess.run([program, module], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 

@@ -430,8 +430,9 @@ static void forget_destroyed(void)
 }
 
 /* The code is unloaded, or the process ends, perhaps by a signal handler, and while other threads run: nothing is
- * waited for. A library without heaps leaves nothing, since it may be loaded any number of times. */
-static __attribute__((destructor)) void end_all(void)
+ * waited for. A library without heaps leaves nothing, since it may be loaded any number of times. What the library
+ * destroys itself comes first: this is of the priority that is the last one, also after the end of C++ objects. */
+static __attribute__((destructor(101))) void end_all(void)
 {
   hwi_os_forget_thread_end();
   if (__atomic_load_n(&hwi_heaps, __ATOMIC_RELAXED) || hwi_heaps_has_lock() || !hwi_os_may_be_unloaded() ||

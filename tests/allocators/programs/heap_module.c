@@ -11,7 +11,12 @@ int module_use(void)
   return block ? hw_heap_free(heap, block) : -1;
 }
 
-void module_end(void)
+#ifdef ENDS_BY_ITSELF
+static
+    __attribute__((destructor))
+#endif
+    void
+    module_end(void)
 {
   hw_heap_destroy(heap);
 }
