@@ -23,7 +23,9 @@
 #include <new>
 #include <type_traits>
 
+#ifndef HEAPWRIGHT_HEAP_H /* it may be the heap in one file */
 #include "heapwright/heap.h"
+#endif
 
 namespace heapwright {
 

@@ -15,7 +15,8 @@ struct values {
   struct hwi_reading reading;
   struct hwi_answer answer;
   const char *margin;
-  uint64_t classes; /* how many; or: */
+  uint64_t classes;  /* how many; or: */
+  const char *check; /* another recording, or NULL */
 };
 
 /* A pool is wanted, no classes; `--classes` without a number. */
@@ -42,6 +43,10 @@ static const struct hwi_option options[] = {
      .value = "N",
      .help = "instead of a pool: the N size classes of a heap (run -a heap) that waste least, at\n"
              "most 64; without N also how many"},
+    {.name = "check",
+     HWI_VALUE(TEXT, check),
+     .value = "TRACE",
+     .help = "with --classes: also say what the table saves in this other recording"},
     HWI_ANSWER_OPTIONS_OF(answer, format_names,
                           ".env (NAME=VALUE), .sh (export),\n"
                           ".xml and .py (of a ROS 2 launch file), .txt or .json; with --classes also .conf (for\n"
@@ -70,6 +75,8 @@ static int check_classes(const struct values *values, const struct hwi_answer *a
   if (values->classes == NO_CLASSES && answer->format >= CONFIG_FORMAT)
     return hwi_fail(HWI_EXIT_TROUBLE, "the format %s is for a table of size classes: add --classes",
                     format_names[answer->format]);
+  if (values->classes == NO_CLASSES && values->check)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--check is for a table of size classes: add --classes");
   if (values->classes == NO_CLASSES)
     return 0;
   if (values->margin)
@@ -163,16 +170,40 @@ static void warn_of_few(const struct hwi_classes *classes)
   hwi_line_release(&line);
 }
 
-static int tune_classes(const struct hwi_tune_question *question, uint64_t count, const struct hwi_answer *how)
+/* --pid is not of the other recording: another run has other ones. */
+static int check_table(struct hwi_classes *classes, const struct values *values)
+{
+  struct hwi_reading reading = values->reading;
+  char path[HWI_READING_PATH_BYTES];
+  struct hwi_reading_source source = {&reading, path};
+  const struct hwi_replayer replayer = hwi_reading_replayer(&source);
+  struct hwi_profile *profile;
+  struct hwi_error error = {0};
+  reading.pid = 0;
+  int status = hwi_reading_find(values->check, path, sizeof path);
+  if (status == 0)
+    status = hwi_reading_profile(&reading, path, &profile);
+  if (status != 0)
+    return status;
+  if (hwi_classes_check(classes, values->check, profile, &replayer, &error) < 0)
+    status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  hwi_profile_destroy(profile);
+  return status;
+}
+
+static int tune_classes(const struct hwi_tune_question *question, const struct values *values,
+                        const struct hwi_answer *how)
 {
   struct hwi_classes classes;
   struct hwi_error error = {0};
-  if (hwi_classes_init(&classes, question->profile, count == ANY_CLASSES ? HWI_CLASSES_CHOSEN : (size_t)count,
-                       &question->replayer, &error) < 0)
+  const size_t count = values->classes == ANY_CLASSES ? HWI_CLASSES_CHOSEN : (size_t)values->classes;
+  if (hwi_classes_init(&classes, question->profile, count, &question->replayer, &error) < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
-  if (how->format != HWI_FORMAT_TEXT && hwi_classes_are_few(&classes))
+  int status = values->check ? check_table(&classes, values) : 0;
+  if (status == 0 && how->format != HWI_FORMAT_TEXT && hwi_classes_are_few(&classes))
     warn_of_few(&classes);
-  int status = print_answer(how, write_classes, &classes);
+  if (status == 0)
+    status = print_answer(how, write_classes, &classes);
   hwi_classes_release(&classes);
   return status;
 }
@@ -204,7 +235,7 @@ static int run(const void *given, int word_count, char **words)
     return status;
   question.profile = profile;
   if (values->classes != NO_CLASSES)
-    status = tune_classes(&question, values->classes, &answer);
+    status = tune_classes(&question, values, &answer);
   else if (profile->sample_bytes)
     status = hwi_fail(HWI_EXIT_TROUBLE,
                       "%s is sampled: tune makes every call again, and most of them are not in it; record without "
@@ -234,6 +265,7 @@ const struct hwi_command hwi_command_tune = {
         "  heapwright tune --margin 25% app.hwt -o pool.env\n"
         "  heapwright tune --children build.hwt          every process of the run\n"
         "  heapwright tune --classes app.hwt -o app.conf\n"
+        "  heapwright tune --classes --check other.hwt app.hwt\n"
         "  HEAPWRIGHT_HEAP_CONFIG=app.conf heapwright run -a heap -- ./app\n",
     .options = options,
     .defaults = &defaults,

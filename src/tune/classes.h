@@ -23,12 +23,21 @@ enum { HWI_CLASSES_FEW_REQUESTS = 100 };
 /* The tables that are compared. */
 enum hwi_class_tables { HWI_CLASSES_TUNED, HWI_CLASSES_DEFAULT, HWI_CLASSES_POWERS, HWI_CLASS_TABLES };
 
+/* What a recording needs in each table. */
+struct hwi_class_needs {
+  struct hwi_recorded_demand recorded;
+  struct hwi_class_cost costs[HWI_CLASS_TABLES];
+};
+
 struct hwi_classes {
   const struct hwi_profile *profile;
   bool is_chosen; /* the number of classes was not given */
-  struct hwi_recorded_demand recorded;
   struct hwi_class_table tables[HWI_CLASS_TABLES];
-  struct hwi_class_cost costs[HWI_CLASS_TABLES];
+  struct hwi_class_needs needs;
+  const char *check_name; /* of another recording, or NULL: then the next three are 0 */
+  uint64_t check_sample_bytes;
+  bool check_is_whole;
+  struct hwi_class_needs check;
   double objective;  /* of the tuned table: what the optimum minimizes */
   size_t best_count; /* the number of classes that costs least, at most HWI_CLASS_COUNT_MAX */
   double best_objective;
@@ -39,6 +48,12 @@ struct hwi_classes {
  * release. */
 int hwi_classes_init(struct hwi_classes *classes, const struct hwi_profile *profile, size_t count,
                      const struct hwi_replayer *replayer, struct hwi_error *error);
+
+/* Adds what another recording needs in the same tables. Its profile is not used afterwards, and `name` must outlive the
+ * result. Returns 0, or a negative status that is described in `error`. */
+int hwi_classes_check(struct hwi_classes *classes, const char *name, const struct hwi_profile *profile,
+                      const struct hwi_replayer *replayer, struct hwi_error *error);
+
 void hwi_classes_release(struct hwi_classes *classes);
 
 /* Whether the recording has too few requests; and the sentence that says so. */

@@ -23,15 +23,15 @@ static uint64_t above(uint64_t a, uint64_t b)
   return a > b ? a - b : 0;
 }
 
-static uint64_t rounding_of(const struct hwi_classes *classes, const struct hwi_class_cost *cost)
+static uint64_t rounding_of(const struct hwi_class_needs *needs, const struct hwi_class_cost *cost)
 {
-  return above(whole(cost->block_bytes), classes->recorded.asked_bytes);
+  return above(whole(cost->block_bytes), needs->recorded.asked_bytes);
 }
 
 /* The sum of the parts as they are printed. */
-static uint64_t at_peak(const struct hwi_classes *classes, const struct hwi_class_cost *cost)
+static uint64_t at_peak(const struct hwi_class_needs *needs, const struct hwi_class_cost *cost)
 {
-  return classes->recorded.asked_bytes + rounding_of(classes, cost) + whole(cost->end_bytes) + whole(cost->part_bytes);
+  return needs->recorded.asked_bytes + rounding_of(needs, cost) + whole(cost->end_bytes) + whole(cost->part_bytes);
 }
 
 /* --- text --- */
@@ -60,10 +60,11 @@ static void add_amounts(struct hwi_text *text, uint64_t bytes, uint64_t asked)
 
 static void print_tables(struct hwi_text *text, const struct hwi_classes *classes)
 {
+  const struct hwi_class_needs *needs = &classes->needs;
   print_titles(text);
   for (size_t i = 0; i < HWI_CLASS_TABLES; i++) {
-    add_amounts(text, at_peak(classes, &classes->costs[i]), classes->recorded.asked_bytes);
-    add_amounts(text, whole(classes->costs[i].mean_bytes), whole(classes->recorded.mean_asked_bytes));
+    add_amounts(text, at_peak(needs, &needs->costs[i]), needs->recorded.asked_bytes);
+    add_amounts(text, whole(needs->costs[i].mean_bytes), whole(needs->recorded.mean_asked_bytes));
     hwi_line_printf(&text->line, "  %s", table_names[i]);
     hwi_line_printf(&text->line, ", %zu", classes->tables[i].count);
     hwi_text_end(text, i == HWI_CLASSES_TUNED ? HWI_BOLD : HWI_PLAIN);
@@ -72,10 +73,11 @@ static void print_tables(struct hwi_text *text, const struct hwi_classes *classe
 
 static void print_parts(struct hwi_text *text, const struct hwi_classes *classes)
 {
-  const struct hwi_class_cost *cost = &classes->costs[HWI_CLASSES_TUNED];
-  const uint64_t asked = classes->recorded.asked_bytes, all = at_peak(classes, cost);
+  const struct hwi_class_needs *needs = &classes->needs;
+  const struct hwi_class_cost *cost = &needs->costs[HWI_CLASSES_TUNED];
+  const uint64_t asked = needs->recorded.asked_bytes, all = at_peak(needs, cost);
   hwi_tune_print_part(text, asked, all, "requested, in blocks of at most 32 KiB, when these were most");
-  hwi_tune_print_part(text, rounding_of(classes, cost), all, "rounding, up to the next class");
+  hwi_tune_print_part(text, rounding_of(needs, cost), all, "rounding, up to the next class");
   hwi_tune_print_part(text, whole(cost->end_bytes), all, "ends of pages that are too short for a block");
   hwi_tune_print_part(text, whole(cost->part_bytes), all, "partly filled pages, one of each class that a thread uses");
 }
@@ -97,12 +99,13 @@ static const struct {
 
 enum { OTHERS = sizeof others / sizeof *others };
 
-static void add_saving(struct hwi_line *line, const struct hwi_classes *classes, size_t number)
+/* Adds a sentence, without its "Against". */
+static void add_saving(struct hwi_line *line, const struct hwi_class_cost *costs, size_t number)
 {
-  const struct hwi_class_cost *ours = &classes->costs[HWI_CLASSES_TUNED], *cost = &classes->costs[others[number].table];
+  const struct hwi_class_cost *ours = &costs[HWI_CLASSES_TUNED], *cost = &costs[others[number].table];
   const double peak = hwi_class_peak_bytes(ours), other_peak = hwi_class_peak_bytes(cost);
   const bool saves = peak <= other_peak, saves_mean = ours->mean_bytes <= cost->mean_bytes;
-  hwi_line_printf(line, "Against %s it %s ", others[number].name, saves ? "saves" : "needs");
+  hwi_line_printf(line, " %s it %s ", others[number].name, saves ? "saves" : "needs");
   add_difference(line, peak, other_peak);
   hwi_line_printf(line, "%s at the peak%s ", saves ? "" : " more",
                   saves == saves_mean ? " and"
@@ -112,10 +115,28 @@ static void add_saving(struct hwi_line *line, const struct hwi_classes *classes,
   hwi_line_printf(line, "%s over time.", saves_mean ? "" : " more");
 }
 
+static size_t saving_count(const struct hwi_classes *classes)
+{
+  return classes->check_name ? 2 * OTHERS : OTHERS;
+}
+
+/* Adds one of the sentences: first those of the recording, then those of the one with which the table is checked. */
+static void add_sentence(struct hwi_line *line, const struct hwi_classes *classes, size_t number)
+{
+  if (number < OTHERS) {
+    hwi_line_puts(line, "Against");
+    add_saving(line, classes->needs.costs, number);
+  } else {
+    hwi_line_printf(line, "In %s%s%s, against", classes->check_name, classes->check_sample_bytes ? ", a sample" : "",
+                    classes->check_is_whole ? "" : ", of which a part is missing");
+    add_saving(line, classes->check.costs, number - OTHERS);
+  }
+}
+
 static void print_savings(struct hwi_text *text, const struct hwi_classes *classes)
 {
-  for (size_t i = 0; i < OTHERS; i++) {
-    add_saving(&text->line, classes, i);
+  for (size_t i = 0; i < saving_count(classes); i++) {
+    add_sentence(&text->line, classes, i);
     hwi_text_end_wrapped(text, 0, HWI_PLAIN);
   }
 }
@@ -137,12 +158,12 @@ static void print_count(struct hwi_text *text, const struct hwi_classes *classes
 
 bool hwi_classes_are_few(const struct hwi_classes *classes)
 {
-  return classes->recorded.seen_count < HWI_CLASSES_FEW_REQUESTS;
+  return classes->needs.recorded.seen_count < HWI_CLASSES_FEW_REQUESTS;
 }
 
 void hwi_classes_say_few(const struct hwi_classes *classes, struct hwi_line *line)
 {
-  const uint64_t count = classes->recorded.seen_count;
+  const uint64_t count = classes->needs.recorded.seen_count;
   hwi_line_printf(line,
                   "The recording has only %" PRIu64 " request%s of at most 32 KiB: the table is not worth much, since "
                   "another run may have other sizes. Record at least %d.",
@@ -157,7 +178,7 @@ static const char sample_note[] =
 static void print_notes(struct hwi_text *text, const struct hwi_classes *classes)
 {
   hwi_line_printf(&text->line, "Larger blocks, %s at that time, have pages of their own.",
-                  hwi_bytes_text(classes->recorded.large_bytes).text);
+                  hwi_bytes_text(classes->needs.recorded.large_bytes).text);
   hwi_text_end_wrapped(text, 0, HWI_PLAIN);
   if (classes->profile->sample_bytes) {
     hwi_line_puts(&text->line, sample_note);
@@ -199,14 +220,16 @@ static void write_sizes(struct hwi_json *json, const char *key, const struct hwi
   hwi_json_end_array(json);
 }
 
-static void write_table(struct hwi_json *json, const struct hwi_classes *classes, size_t number)
+static void write_table(struct hwi_json *json, const struct hwi_classes *classes, const struct hwi_class_needs *needs,
+                        size_t number)
 {
-  const struct hwi_class_cost *cost = &classes->costs[number];
+  const struct hwi_class_cost *cost = &needs->costs[number];
   hwi_json_begin_object(json, NULL);
   hwi_json_text(json, "name", table_keys[number]);
-  write_sizes(json, "class_bytes", &classes->tables[number]);
-  hwi_json_number(json, "peak_bytes", at_peak(classes, cost));
-  hwi_json_number(json, "rounding_bytes", rounding_of(classes, cost));
+  if (needs == &classes->needs)
+    write_sizes(json, "class_bytes", &classes->tables[number]);
+  hwi_json_number(json, "peak_bytes", at_peak(needs, cost));
+  hwi_json_number(json, "rounding_bytes", rounding_of(needs, cost));
   hwi_json_number(json, "page_end_bytes", whole(cost->end_bytes));
   hwi_json_number(json, "partly_filled_bytes", whole(cost->part_bytes));
   hwi_json_number(json, "mean_bytes", whole(cost->mean_bytes));
@@ -214,9 +237,31 @@ static void write_table(struct hwi_json *json, const struct hwi_classes *classes
   fputc('\n', json->out);
 }
 
+static void write_needs(struct hwi_json *json, const struct hwi_classes *classes, const struct hwi_class_needs *needs)
+{
+  const struct hwi_recorded_demand *recorded = &needs->recorded;
+  hwi_json_number(json, "asked_bytes", recorded->asked_bytes);
+  hwi_json_number(json, "mean_asked_bytes", whole(recorded->mean_asked_bytes));
+  hwi_json_number(json, "large_bytes", recorded->large_bytes);
+  hwi_json_begin_array(json, "tables");
+  for (size_t i = 0; i < HWI_CLASS_TABLES; i++)
+    write_table(json, classes, needs, i);
+  hwi_json_end_array(json);
+}
+
+static void write_check(struct hwi_json *json, const struct hwi_classes *classes)
+{
+  hwi_json_begin_object(json, "check");
+  hwi_json_text(json, "recording", classes->check_name);
+  hwi_json_number(json, "sample_bytes", classes->check_sample_bytes);
+  hwi_json_number(json, "requests", classes->check.recorded.request_count);
+  write_needs(json, classes, &classes->check);
+  hwi_json_end_object(json);
+}
+
 int hwi_classes_json(const struct hwi_classes *classes, FILE *out, struct hwi_error *error)
 {
-  const struct hwi_recorded_demand *recorded = &classes->recorded;
+  const struct hwi_recorded_demand *recorded = &classes->needs.recorded;
   uint32_t processes;
   hwi_head_image(classes->profile, &processes);
   struct hwi_json json = {.out = out, .first = true};
@@ -232,13 +277,9 @@ int hwi_classes_json(const struct hwi_classes *classes, FILE *out, struct hwi_er
   hwi_json_number(&json, "threads", recorded->demand.owner_count);
   hwi_json_number(&json, "requests", recorded->request_count);
   hwi_json_bool(&json, "few_requests", hwi_classes_are_few(classes));
-  hwi_json_number(&json, "asked_bytes", recorded->asked_bytes);
-  hwi_json_number(&json, "mean_asked_bytes", whole(recorded->mean_asked_bytes));
-  hwi_json_number(&json, "large_bytes", recorded->large_bytes);
-  hwi_json_begin_array(&json, "tables");
-  for (size_t i = 0; i < HWI_CLASS_TABLES; i++)
-    write_table(&json, classes, i);
-  hwi_json_end_array(&json);
+  write_needs(&json, classes, &classes->needs);
+  if (classes->check_name)
+    write_check(&json, classes);
   hwi_json_end_object(&json);
   fputc('\n', out);
   return json.failed ? hwi_error_set(error, HW_ERR_MEMORY, "no memory: the answer is not complete") : HW_OK;
@@ -257,9 +298,9 @@ static int write_worth(const struct hwi_classes *classes, const char *begin, con
                        struct hwi_error *error)
 {
   struct hwi_line line = {0};
-  for (size_t i = 0; i < OTHERS; i++) {
+  for (size_t i = 0; i < saving_count(classes); i++) {
     hwi_line_clear(&line);
-    add_saving(&line, classes, i);
+    add_sentence(&line, classes, i);
     fprintf(out, "%s%s%s\n", begin, hwi_line_text(&line), end);
   }
   if (classes->profile->sample_bytes)

@@ -18,18 +18,23 @@ static void count_silence(void *context, const struct hwi_silence *silence)
   ++*(uint32_t *)context;
 }
 
-void hwi_tune_print_doubt(struct hwi_text *text, const char *consequence)
+bool hwi_tune_is_whole(const struct hwi_profile *profile)
 {
-  const struct hwi_evidence evidence = hwi_evidence_of(text->profile);
+  const struct hwi_evidence evidence = hwi_evidence_of(profile);
   uint32_t silences = 0, running = 0;
-  for (uint32_t i = 0; i < text->profile->image_count; i++) {
-    const struct hwi_image *image = &text->profile->images[i];
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_image *image = &profile->images[i];
     if (!image->counted)
       continue;
     hwi_evidence_silences(image->info, count_silence, &silences);
     running += image->info->being_written;
   }
-  if (!silences && !running && !evidence.lost_events && !evidence.damaged_chunks && !evidence.missing_chunks)
+  return !silences && !running && !evidence.lost_events && !evidence.damaged_chunks && !evidence.missing_chunks;
+}
+
+void hwi_tune_print_doubt(struct hwi_text *text, const char *consequence)
+{
+  if (hwi_tune_is_whole(text->profile))
     return;
   hwi_line_printf(&text->line, "The recording does not hold the whole run: %s.", consequence);
   hwi_text_end_wrapped(text, 0, HWI_ALARM);

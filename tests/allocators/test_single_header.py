@@ -72,6 +72,25 @@ def test_the_declarations_stand_alone(header, name):
         assert f" U hw_{kind}_alloc" in symbols and f" T hw_{kind}" not in symbols
 
 
+def test_containers_of_cxx_on_the_heap_in_one_file(header):
+    """Without the header heap.h."""
+    source = header / "containers.cc"
+    (header / "heap.hpp").write_text((ROOT / "include/heapwright/heap.hpp").read_text())
+    source.write_text("""#define HEAPWRIGHT_HEAP_IMPLEMENTATION
+#include "heapwright-heap.h"
+#include "heap.hpp"
+#include <vector>
+int main()
+{
+  heapwright::unique_heap heap = heapwright::make_heap();
+  std::vector<int, heapwright::heap_allocator<int>> numbers(100, 7, heap.get());
+  return numbers[99] != 7;
+}
+""")
+    subprocess.run(["g++", "-std=c++17", *WARNINGS, "-I", header, source, "-o", header / "containers", "-pthread", "-ldl"], check=True, timeout=120)
+    subprocess.run([header / "containers"], check=True, timeout=60)
+
+
 @pytest.mark.parametrize("name, flags", [("gcc", ["-O0"]), ("g++", ["-O0", "-DHEAPWRIGHT_HEAP_MALLOC", "-fexceptions"]),
                                          ("clang", ["-O0", "-DHEAPWRIGHT_HEAP_MALLOC", "-fexceptions"]), ("clang++", ["-O0"]),
                                          ("g++20", ["-O0", "-DHEAPWRIGHT_HEAP_MALLOC", "-fexceptions"]),

@@ -206,6 +206,71 @@ def test_heaps_of_the_program_are_apart(stay, hw):
     assert done.returncode == 2 and "nothing" in done.stderr
 
 
+# --- another recording ---
+
+@pytest.fixture
+def shorter(recorded):
+    """The trace of a run whose blocks are shorter: the default table has a class of 96 bytes, that of `stay` none."""
+    return recorded("blocks[5000] = malloc(50000); for (int i = 0; i < 5000; i++) blocks[i] = malloc(90);")
+
+
+def test_the_table_is_checked_with_another_recording(stay, shorter, classes):
+    answer, itself = classes(stay, "2", "--check", shorter), classes(stay, "2", "--check", stay)
+    check = answer["check"]
+    tables = {table["name"]: table for table in check["tables"]}
+    assert (check["recording"], check["sample_bytes"], check["requests"]) == (str(shorter), 0, 5000)
+    assert (check["asked_bytes"], check["large_bytes"]) == (5000 * 90, 50000)
+    assert {name: table["rounding_bytes"] for name, table in tables.items()} == {
+        "tuned": 5000 * (112 - 90), "default": 5000 * (96 - 90), "powers_of_two": 5000 * (128 - 90)}
+    own = classes(shorter)["tables"]["default"]
+    assert tables["default"] == {key: own[key] for key in own if key != "class_bytes"}
+    assert answer["tables"] == itself["tables"] == classes(stay, "2")["tables"]
+    for table in itself["check"]["tables"]:
+        assert table == {key: itself["tables"][table["name"]][key] for key in table}
+    assert "check" not in classes(stay, "2")
+
+
+def test_what_the_check_finds_is_said(stay, shorter, hw, tmp_path):
+    plain, text = (hw("tune", "--classes", "2", *options, stay).stdout for options in ([], ["--check", shorter]))
+    found = re.findall(r"In .*? over time\.", text.replace("\n", " "))
+    assert len(found) == 2
+    assert re.fullmatch(rf"In {shorter}, against the default table it needs [\d.]+ kB \([\d.]+ %\) more at the peak and [\d.]+ kB "
+                        r"\([\d.]+ %\) more over time\.", found[0])
+    assert found[1].startswith(f"In {shorter}, against powers of two it saves")
+    words = text.replace("\n", " ")
+    for sentence in found:
+        words = words.replace(sentence + " ", "")
+    assert words == plain.replace("\n", " ")
+    assert hw("tune", "--classes", "2", "--check", shorter, stay, "-o", tmp_path / "heap.conf").returncode == 0
+    assert all(f"# {sentence}\n" in (tmp_path / "heap.conf").read_text() for sentence in found)
+
+
+def test_a_check_with_a_sample(stay, recorded, hw):
+    trace = recorded("for (int i = 0; i < 20000; i++) blocks[i] = malloc(i % 2 ? 600 : 700);", "--sample=16K")
+    text = hw("tune", "--classes", "2", "--check", trace, stay).stdout.replace("\n", " ")
+    assert f"In {trace}, a sample, against the default table it needs" in text and "all figures are estimates" not in text
+
+
+def test_a_check_with_a_part(stay, recorded, hw):
+    trace = recorded("for (unsigned i = 0; i < 700000; i++) free(malloc(i * 7919 % 50000));", "--max-size", "4M")
+    text = hw("tune", "--classes", "2", "--check", trace, stay).stdout.replace("\n", " ")
+    assert f"In {trace}, of which a part is missing, against powers of two" in text and "whole run" not in text
+
+
+def test_a_check_that_cannot_be(stay, recorded, hw):
+    nothing = recorded("blocks[0] = malloc(50000);")
+    for trace, said in ((nothing, f"{nothing}: the recording has no block of at most 32 KiB"), ("missing.hwt", "missing.hwt")):
+        done = hw("tune", "--classes", "--check", trace, stay)
+        assert done.returncode == 2 and said in done.stderr and not done.stdout
+
+
+def test_the_process_is_chosen_in_one_recording_only(stay, shorter, hw):
+    """A process of another run has another number."""
+    pid = json.loads(hw("tune", "--json", stay).stdout)["processes"][0]["pid"]
+    done = hw("tune", "--classes", "--pid", str(pid), "--check", shorter, stay)
+    assert done.returncode == 0, done.stderr
+
+
 # --- the output ---
 
 def test_text(stay, hw):
@@ -260,6 +325,7 @@ int main(void)
     (["--classes=few"], "a whole number"),
     (["--classes", "--margin", "5"], "--margin"),
     (["--format", "conf"], "add --classes"),
+    (["--check", "missing.hwt"], "add --classes"),
     (["--format", "c"], "add --classes"),
 ])
 def test_what_cannot_be(hw, words, said):

@@ -107,7 +107,7 @@ static double find_classes(const struct hwi_profile *profile, uint64_t calls, ui
     assert_non_null(strstr(error.text, "memory"));
     return 0;
   }
-  double cost = hwi_class_peak_bytes(&classes.costs[HWI_CLASSES_TUNED]);
+  double cost = hwi_class_peak_bytes(&classes.needs.costs[HWI_CLASSES_TUNED]);
   hwi_classes_release(&classes);
   return cost;
 }

@@ -467,8 +467,8 @@ static void *try_alloc(alloc_fn *alloc, struct hw_heap *heap, size_t align, size
 /* If there is no memory, all that is free in any heap goes back to the system first, unless that is never enough. */
 static __attribute__((noinline)) void *alloc_by(alloc_fn *alloc, struct hw_heap *heap, size_t align, size_t bytes)
 {
-  if (heap->uses_libc)
-    return hwi_libc_alloc(heap, align, bytes, alloc == hwi_owner_alloc_zeroed);
+  if (heap->uses_libc) /* checkers end the program for what no memory can have */
+    return hwi_space_can_have(align) ? hwi_libc_alloc(heap, align, bytes, alloc == hwi_owner_alloc_zeroed) : NULL;
   void *block = try_alloc(alloc, heap, align, bytes);
   if (block || hwi_lock_is_closed() || !hwi_space_can_have(bytes))
     return block;
