@@ -127,7 +127,9 @@ static void add_sentence(struct hwi_line *line, const struct hwi_classes *classe
     hwi_line_puts(line, "Against");
     add_saving(line, classes->needs.costs, number);
   } else {
-    hwi_line_printf(line, "In %s%s%s, against", classes->check_name, classes->check_sample_bytes ? ", a sample" : "",
+    hwi_line_puts(line, "In ");
+    hwi_line_clean(line, classes->check_name);
+    hwi_line_printf(line, "%s%s, against", classes->check_sample_bytes ? ", a sample" : "",
                     classes->check_is_whole ? "" : ", of which a part is missing");
     add_saving(line, classes->check.costs, number - OTHERS);
   }
@@ -293,18 +295,17 @@ static void write_joined(FILE *out, const struct hwi_class_table *table, const c
     fprintf(out, "%s%zu", i ? between : "", table->bytes[i]);
 }
 
-/* Writes what the table is worth as comments, each of which begins and ends like this. */
-static int write_worth(const struct hwi_classes *classes, const char *begin, const char *end, FILE *out,
-                       struct hwi_error *error)
+/* Writes what the table is worth as comments, each of which is a line that begins like this. */
+static int write_worth(const struct hwi_classes *classes, const char *begin, FILE *out, struct hwi_error *error)
 {
   struct hwi_line line = {0};
   for (size_t i = 0; i < saving_count(classes); i++) {
     hwi_line_clear(&line);
     add_sentence(&line, classes, i);
-    fprintf(out, "%s%s%s\n", begin, hwi_line_text(&line), end);
+    fprintf(out, "%s%s\n", begin, hwi_line_text(&line));
   }
   if (classes->profile->sample_bytes)
-    fprintf(out, "%s%s%s\n", begin, sample_note, end);
+    fprintf(out, "%s%s\n", begin, sample_note);
   bool failed = line.failed;
   hwi_line_release(&line);
   return failed ? hwi_error_set(error, HW_ERR_MEMORY, "no memory to write the answer") : HW_OK;
@@ -314,7 +315,7 @@ int hwi_classes_config(const struct hwi_classes *classes, FILE *out, struct hwi_
 {
   const struct hwi_class_table *table = &classes->tables[HWI_CLASSES_TUNED];
   fprintf(out, "# made by heapwright tune --classes %zu, for HEAPWRIGHT_HEAP_CONFIG\n", table->count);
-  int status = write_worth(classes, "# ", "", out, error);
+  int status = write_worth(classes, "# ", out, error);
   fputs("class_bytes ", out);
   write_joined(out, table, " ");
   fputc('\n', out);
@@ -324,12 +325,11 @@ int hwi_classes_config(const struct hwi_classes *classes, FILE *out, struct hwi_
 int hwi_classes_c(const struct hwi_classes *classes, FILE *out, struct hwi_error *error)
 {
   const struct hwi_class_table *table = &classes->tables[HWI_CLASSES_TUNED];
-  fprintf(
-      out,
-      "/* made by heapwright tune --classes %zu: for the members class_bytes and class_count of struct hw_heap_config "
-      "*/\n",
-      table->count);
-  int status = write_worth(classes, "/* ", " */", out, error);
+  fprintf(out,
+          "// made by heapwright tune --classes %zu: for the members class_bytes and class_count of struct "
+          "hw_heap_config\n",
+          table->count);
+  int status = write_worth(classes, "// ", out, error);
   fprintf(out, "static const size_t class_bytes[%zu] = {", table->count);
   write_joined(out, table, ", ");
   fputs("};\n", out);

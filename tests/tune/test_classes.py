@@ -245,6 +245,17 @@ def test_what_the_check_finds_is_said(stay, shorter, hw, tmp_path):
     assert all(f"# {sentence}\n" in (tmp_path / "heap.conf").read_text() for sentence in found)
 
 
+def test_any_name_stays_a_comment(stay, shorter, hw, tmp_path):
+    odd = tmp_path / "a*" / "b\nclass_bytes 16.hwt"
+    odd.parent.mkdir()
+    shutil.copy(shorter, odd)
+    outputs = {form: hw("tune", "--classes", "2", "--check", odd, "--format", form, stay).stdout for form in ("text", "conf", "c")}
+    assert all("a*/b\\nclass_bytes 16.hwt" in output.replace("\n", " ") for output in outputs.values())
+    assert [line for line in outputs["conf"].splitlines() if not line.startswith("#")] == ["class_bytes 112 32768"]
+    (tmp_path / "odd.c").write_text("#include <stddef.h>\n" + outputs["c"] + "int main(void) { return class_bytes[0] != 112; }\n")
+    compile_source("cc", "-Wall", "-Wextra", "-Werror", tmp_path / "odd.c", "-o", tmp_path / "odd")
+
+
 def test_a_check_with_a_sample(stay, recorded, hw):
     trace = recorded("for (int i = 0; i < 20000; i++) blocks[i] = malloc(i % 2 ? 600 : 700);", "--sample=16K")
     text = hw("tune", "--classes", "2", "--check", trace, stay).stdout.replace("\n", " ")
@@ -304,7 +315,7 @@ def test_c(stay, hw, tmp_path):
     """The array is compiled, and the heap takes it. Comments say what it saves."""
     assert hw("tune", "--classes", stay, "-o", tmp_path / "classes.c").returncode == 0
     text = (tmp_path / "classes.c").read_text()
-    assert savings(text) == savings(hw("tune", "--classes", stay).stdout) and text.count("/* Against") == 2
+    assert savings(text) == savings(hw("tune", "--classes", stay).stdout) and text.count("// Against") == 2
     (tmp_path / "main.c").write_text("""#include <heapwright/heap.h>
 #include "classes.c"
 int main(void)
