@@ -20,8 +20,9 @@
  * libheapwright-heap do not wait, also if a heap is set; only free does, if there is no memory to note the block.
  *
  * A module that contains this code may be closed when its heaps are destroyed and no thread is in a function of this
- * header, or is ending; and loaded again. Its destructors may destroy them, unless they have the priority 101. glibc has little room for thread-local variables of modules that are loaded
- * later: it is enough for some seven such modules at a time.
+ * header, or is ending; and loaded again. Its destructors may destroy them, unless they have the priority 101. glibc
+ * has little room for thread-local variables of modules that are loaded later: it is enough for some seven such modules
+ * at a time.
  *
  * If the environment has HEAPWRIGHT_HEAP_LIBC=1 when a heap is created, its blocks are those of malloc, so that
  * valgrind and the sanitizers see each of them; this is slow. An address that is none of the heap's blocks, also one

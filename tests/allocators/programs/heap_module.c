@@ -12,11 +12,10 @@ int module_use(void)
 }
 
 #ifdef ENDS_BY_ITSELF
-static
-    __attribute__((destructor))
+static void module_end(void) __attribute__((destructor));
 #endif
-    void
-    module_end(void)
+
+void module_end(void)
 {
   hw_heap_destroy(heap);
 }
