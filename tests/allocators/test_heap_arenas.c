@@ -15,7 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "allocators/heap/heap_lock.h"
 #include "allocators/heap/layout.h"
+#include "allocators/heap/space.h"
 #include "platform/os_heap.h"
 
 enum { SLICE = (int)HWI_SLICE_BYTES };

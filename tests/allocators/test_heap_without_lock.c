@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "allocators/heap/heap_lock.h"
 #include "allocators/heap/layout.h"
 
 static const struct hw_heap_config without_lock = {.threads = HW_HEAP_SINGLE, .lock = HW_HEAP_LOCK_NONE};

@@ -1,9 +1,10 @@
 /* arenas.c - arenas of a general heap: slices are taken and given back
  *
- * A request for slices needs an arena with so many adjoining ones. Kept slices come first, and the arena at the lowest
- * address, so that the others become free, and what is rarely needed stays untouched. Arenas are in lists by the largest
- * group of free slices that they have, and by that of kept slices; a word of bits has the lists that are not empty. A
- * search looks at a few arenas of the shortest groups that are long enough, whatever the size of the heap.
+ * A request for slices needs an arena with so many adjoining ones. Kept slices come first, and the arena at the
+ * lowest address, so that the others become free, and what is rarely needed stays untouched. Arenas are in lists by
+ * the largest group of free slices that they have, and by that of kept slices; a word of bits has the lists that are
+ * not empty. A search looks at a few arenas of the shortest groups that are long enough, whatever the size of the
+ * heap.
  */
 #include "allocators/heap/layout.h"
 
@@ -47,8 +48,8 @@ static unsigned find(uint64_t set, unsigned count)
   return (unsigned)__builtin_ctzll(set);
 }
 
-/* Returns how many slices the largest group of adjoining ones has. The bits of groups[i] are the first of 2^i slices. Without branches,
- * since it is called for each page. */
+/* Returns how many slices the largest group of adjoining ones has. The bits of groups[i] are the first of 2^i slices.
+ * Without branches, since it is called for each page. */
 static unsigned largest_group(uint64_t set)
 {
   enum { POWERS = HWI_UNIT_BITS - (int)HWI_SLICE_BITS };
@@ -140,13 +141,12 @@ void hwi_arena_settle(struct hwi_page *page)
   set_slices(arena, hwi_free_slices(arena) | slices, hwi_touched_slices(arena) | touched);
 }
 
-static void begin_arena(struct hw_heap *heap, uintptr_t start, struct hwi_arena_pages pages)
+static void begin_arena(struct hw_heap *heap, uintptr_t start, enum hwi_huge_pages pages)
 {
   struct hwi_page *arena = hwi_slice_of((void *)start);
   bool is_coming = hwi_config_makes_present(&heap->config);
   arena->heap = heap;
-  arena->is_reserved = pages.are_reserved;
-  __atomic_store_n(&arena->huge_pages, (uint8_t)pages.huge_pages, __ATOMIC_RELAXED);
+  __atomic_store_n(&arena->huge_pages, (uint8_t)pages, __ATOMIC_RELAXED);
   arena[HWI_BY_FREE].slices = is_coming ? 0 : ALL_SLICES;
   arena[HWI_BY_KEPT].slices = 0;
   link_arena(arena, HWI_BY_FREE, is_coming ? 0 : HWI_SLICES);
@@ -164,11 +164,12 @@ static size_t grown(const struct hw_heap *heap, size_t bytes)
   return units > heap->config.arena_bytes ? units : heap->config.arena_bytes;
 }
 
-/* Adds as many arenas as are taken at a time, or fewer if there is no memory for them. Returns false if there is none. */
+/* Adds as many arenas as are taken at a time, or fewer if there is no memory for them. Returns false if there is
+ * none. */
 static bool add_arenas(struct hw_heap *heap)
 {
   size_t bytes = heap->next_arena_bytes;
-  struct hwi_arena_pages pages;
+  enum hwi_huge_pages pages;
   uintptr_t start = hwi_heap_map_arena(heap, bytes, &pages);
   if (!start && bytes > heap->config.arena_bytes)
     start = hwi_heap_map_arena(heap, bytes = heap->config.arena_bytes, &pages);
@@ -287,7 +288,14 @@ bool hwi_arena_resize(struct hwi_page *page, unsigned slice_count)
 
 /* --- back to the system --- */
 
-/* Returns the arena with the most adjoining kept slices, or NULL. If it `is_for_small`, only of those that have small pages. */
+/* Of reserved huge pages, no part goes back. */
+static bool may_drop_from(const struct hwi_page *arena, bool is_for_small)
+{
+  enum hwi_huge_pages pages = hwi_huge_pages_of(arena);
+  return pages != HWI_RESERVED_HUGE && !(is_for_small && pages == HWI_GETS_HUGE);
+}
+
+/* Returns the arena with the most adjoining kept slices that may go back, or NULL. */
 static struct hwi_page *arena_to_drop_from(const struct hw_heap *heap, bool is_for_small)
 {
   const struct hwi_arena_lists *arenas = &heap->arenas[HWI_BY_KEPT];
@@ -295,7 +303,7 @@ static struct hwi_page *arena_to_drop_from(const struct hw_heap *heap, bool is_f
   for (uint64_t room = arenas->room; room; room &= ~bits(group - 1, 1)) {
     group = HWI_SLICES - (unsigned)__builtin_clzll(room);
     for (struct hwi_page *arena = arenas->lists[group]; arena; arena = arena[HWI_BY_KEPT].links.next)
-      if (!is_for_small || __atomic_load_n(&arena->huge_pages, __ATOMIC_RELAXED) != HWI_GETS_HUGE)
+      if (may_drop_from(arena, is_for_small))
         return arena;
   }
   return NULL;

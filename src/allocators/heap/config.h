@@ -1,7 +1,8 @@
-/* config.h - the fields of a general heap's config as a table: for the checks, the variables, config files, and what is printed
+/* config.h - the fields of a general heap's config as a table: for the checks, the variables, config files, and what
+ * is printed
  *
- * field   a member of struct hw_heap_config that text can set. It has one name in C, in errors and in a config file; the
- *         variable is HEAPWRIGHT_HEAP_ and this name in upper case.
+ * field   a member of struct hw_heap_config that text can set. It has one name in C, in errors and in a config file;
+ * the variable is HEAPWRIGHT_HEAP_ and this name in upper case.
  */
 #ifndef HWI_ALLOCATORS_HEAP_CONFIG_H
 #define HWI_ALLOCATORS_HEAP_CONFIG_H
@@ -56,10 +57,12 @@ static inline const char *hwi_heap_field_text_rule(const struct hwi_heap_field *
 /* Returns whether NAME=VALUE looks like a variable of the heap, by its name, but is none. */
 bool hwi_heap_variable_is_unknown(const char *variable);
 
-/* Returns the variable that is meant if an unknown one is that of another prefix, such as HEAPWRIGHT_HEAP_CHECK; or NULL. */
+/* Returns the variable that is meant if an unknown one is that of another prefix, such as HEAPWRIGHT_HEAP_CHECK; or
+ * NULL. */
 const char *hwi_heap_variable_meant(const char *variable);
 
-/* Returns what a config has in a field: of a list, its numbers, or NULL, and how many there are; of others, the value. */
+/* Returns what a config has in a field: of a list, its numbers, or NULL, and how many there are; of others, the
+ * value. */
 const size_t *hwi_heap_field_list(const struct hw_heap_config *config, const struct hwi_heap_field *field);
 size_t hwi_heap_field_count(const struct hw_heap_config *config, const struct hwi_heap_field *field);
 size_t hwi_heap_field_value(const struct hw_heap_config *config, const struct hwi_heap_field *field);
@@ -84,9 +87,9 @@ struct hwi_heap_settings {
   size_t lists[HWI_HEAP_LISTS][HW_HEAP_MOST_CLASSES]; /* to which its lists point */
 };
 
-/* Sets a field from text: numbers with or without a suffix (64K), in lists with commas or blanks between them; a word; or
- * "default". Returns false if it is no such text, and changes nothing. Whether the value is allowed is checked later. Calls
- * nothing but functions of strings. */
+/* Sets a field from text: numbers with or without a suffix (64K), in lists with commas or blanks between them; a
+ * word; or "default". Returns false if it is no such text, and changes nothing. Whether the value is allowed is
+ * checked later. Calls nothing but functions of strings. */
 bool hwi_heap_field_read(struct hwi_heap_settings *settings, const struct hwi_heap_field *field, const char *text);
 
 /* Gives a field its default. */

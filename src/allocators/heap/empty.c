@@ -1,18 +1,20 @@
 /* empty.c - pages of an owner whose blocks are all free: which of them the thread keeps, and when it finds them
  *
- * A page with a count is found when its last block is freed: it goes back to the heap, or the thread keeps it for the next block. The
- * first page of a class has no count while its list is the owner's. So the thread looks now and then, when it is on a slow path anyway, ten
- * times a second at most. If no block of such a page was freed since the last look, it gets its count again, for which its list is followed:
- * a long one a part at each look. Pages with a count go back if they are empty, and were not used since the last look. Blocks of others
- * that the thread keeps (kept.c) hold pages, too, and nobody knows whether they are in use: they go back at each sixteenth look.
+ * A page with a count is found when its last block is freed: it goes back to the heap, or the thread keeps it for the
+ * next block. The first page of a class has no count while its list is the owner's. So the thread looks now and then,
+ * when it is on a slow path anyway, ten times a second at most. If no block of such a page was freed since the last
+ * look, it gets its count again, for which its list is followed: a long one a part at each look. Pages with a count
+ * go back if they are empty, and were not used since the last look. Blocks of others that the thread keeps (kept.c)
+ * hold pages, too, and nobody knows whether they are in use: they go back at each sixteenth look.
  */
-#include "allocators/heap/layout.h"
+#include "allocators/heap/heap_lock.h"
 
 #include "platform/os.h"
 
 /* --- going back --- */
 
-/* Returns false, and the page stays, while a fork has closed the lock: the fast path of free may wait for no fork either. */
+/* Returns false, and the page stays, while a fork has closed the lock: the fast path of free may wait for no fork
+ * either. */
 static bool give_page(struct hwi_page *page)
 {
   struct hw_heap *heap = page->owner->heap;
@@ -42,7 +44,8 @@ static void give_list(struct hwi_owner *owner, size_t class_index)
   }
 }
 
-/* Gives back all empty pages, or only those that were empty at the last look, too. Returns false while a fork has closed the lock. */
+/* Gives back all empty pages, or only those that were empty at the last look, too. Returns false while a fork has
+ * closed the lock. */
 static bool give_empty_of(struct hwi_owner *owner, size_t class_index, bool all)
 {
   for (struct hwi_page *page = owner->pages[class_index], *next; page && page != &hwi_no_page; page = next) {
@@ -82,8 +85,8 @@ static void keep_with_others(struct hwi_page *page)
   }
 }
 
-/* Returns whether the thread keeps an empty page. The first one of its class stays, since the next block of the class would
- * need a new one. */
+/* Returns whether the thread keeps an empty page. The first one of its class stays, since the next block of the class
+ * would need a new one. */
 static bool keeps(struct hwi_page *page)
 {
   struct hwi_owner *owner = page->owner;

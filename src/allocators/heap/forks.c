@@ -2,26 +2,29 @@
  *
  * The child has the thread that forked, and a copy of memory that was not made at one moment: other threads went on
  * allocating meanwhile, and the child may have the last of two changes without the first. A fork therefore closes the
- * lock and holds the owners of ended threads, so that nobody changes these. The owners of other threads are never used
- * by the child: blocks that it frees in their pages are not given out again, except by its thread as long as it keeps them
- * (kept.c), and what these threads kept is lost. What others had freed in their pages stays in the lists `remote`, and is known as free;
- * but that of an orphan which a thread has locked is lost, since a call that goes on in the child may use the orphan again. In
- * the pages of its own thread, what other threads may have changed is their lists `remote`: each link is checked, and the blocks are
- * saved in the owner, which takes them when it empties its inbox the next time. What other threads were returning to the system is not
- * used again.
+ * lock and holds the owners of ended threads, so that nobody changes these. The owners of other threads are never
+ * used by the child: blocks that it frees in their pages are not given out again, except by its thread as long as it
+ * keeps them (kept.c), and what these threads kept is lost. What others had freed in their pages stays in the lists
+ * `remote`, and is known as free; but that of an orphan which a thread has locked is lost, since a call that goes on
+ * in the child may use the orphan again. In the pages of its own thread, what other threads may have changed is their
+ * lists `remote`: each link is checked, and the blocks are saved in the owner, which takes them when it empties its
+ * inbox the next time. What other threads were returning to the system is not used again.
  *
- * A signal handler may fork while its thread is in malloc. Then the thread may have the lock, and its child goes on at
- * the same point: nothing is closed, and nothing is done that the interrupted call does not expect. The thread may have
- * taken its inbox, and go on to follow the links between its pages, so these stay as they are: the lists that it then finds in
- * these pages are empty. The lists of arenas may be between two changes, so pages are found by their descriptors.
+ * A signal handler may fork while its thread is in malloc. Then the thread may have the lock, and its child goes on
+ * at the same point: nothing is closed, and nothing is done that the interrupted call does not expect. The thread may
+ * have taken its inbox, and go on to follow the links between its pages, so these stay as they are: the lists that it
+ * then finds in these pages are empty. The lists of arenas may be between two changes, so pages are found by their
+ * descriptors.
  *
- * A heap without a lock is not closed: if its thread is another one, and in a call, the child has what cannot be used. If its thread is the one
- * that forks, a handler may have interrupted a call on it, which goes on in the child: nothing is done that this call does not expect, since
- * other threads free nothing in such a heap, and all that settles is free at once.
+ * A heap without a lock is not closed: if its thread is another one, and in a call, the child has what cannot be
+ * used. If its thread is the one that forks, a handler may have interrupted a call on it, which goes on in the child:
+ * nothing is done that this call does not expect, since other threads free nothing in such a heap, and all that
+ * settles is free at once.
  *
  * A process with one thread closes nothing, since nothing can change meanwhile.
  */
-#include "allocators/heap/layout.h"
+#include "allocators/heap/heap_lock.h"
+#include "allocators/heap/space.h"
 
 static __thread bool was_alone __attribute__((tls_model("initial-exec")));
 
@@ -62,8 +65,8 @@ void hwi_heaps_before_fork(void)
 
 /* --- the child --- */
 
-/* The owner of all threads of a heap was not in use: the fork has closed its lock, or the heap is the forking thread's. (If a heap of one
- * thread is another one's, the child may not use it.) */
+/* The owner of all threads of a heap was not in use: the fork has closed its lock, or the heap is the forking
+ * thread's. (If a heap of one thread is another one's, the child may not use it.) */
 static bool is_kept(const struct hwi_owner *owner, const void *key)
 {
   return owner->key == key || owner->state == HWI_OWNER_HELD || owner == owner->heap->sole;

@@ -1,5 +1,7 @@
 /* frees.c - frees that the fast path does not do: of other threads' blocks, of spans and large blocks, and faults */
+#include "allocators/heap/heap_lock.h"
 #include "allocators/heap/hot.h"
+#include "allocators/heap/walk.h"
 
 bool hwi_page_has_block(const struct hwi_page *page, const void *block)
 {

@@ -1,7 +1,8 @@
 /* given.c - which blocks of a page are given out, if each free is checked
  *
- * Pages then have room for a bit for each block, after the last one. A bit is set while its block is given out. Any thread may free a block:
- * of two that free the same one, one clears the bit. Since each of them is seen, it is also counted how many blocks of a class are given out.
+ * Pages then have room for a bit for each block, after the last one. A bit is set while its block is given out. Any
+ * thread may free a block: of two that free the same one, one clears the bit. Since each of them is seen, it is also
+ * counted how many blocks of a class are given out.
  */
 #include "allocators/heap/layout.h"
 

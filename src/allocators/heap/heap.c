@@ -1,8 +1,10 @@
 /* heap.c - the general heap of heap.h: its config, its threads, and its calls */
 #define _GNU_SOURCE
 #include "allocators/heap/config.h"
+#include "allocators/heap/heap_lock.h"
 #include "allocators/heap/libc_blocks.h"
 #include "allocators/heap/process_owner.h"
+#include "allocators/heap/space.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +130,8 @@ static struct used *used_of(const struct hw_heap *heap)
   return is_its && slot->owner ? slot : NULL;
 }
 
-/* To be called with the lock of the heaps, as the next one: only heaps in their list exist, and others may be unmapped. */
+/* To be called with the lock of the heaps, as the next one: only heaps in their list exist, and others may be
+ * unmapped. */
 static size_t count_existing(void)
 {
   size_t count = 0;
@@ -154,7 +157,8 @@ static bool has_room(const struct used_table *table)
   return 4 * (table->used_count + 1) <= 3 * slot_count;
 }
 
-/* What exists fills at most half of the new table's room, so that this is rarely needed, however many heaps come and go. */
+/* What exists fills at most half of the new table's room, so that this is rarely needed, however many heaps come and
+ * go. */
 static bool map_table(struct used_table *table)
 {
   table->slot_count = SLOTS_OF_MAPPING;
@@ -182,7 +186,8 @@ static void replace_table(const struct used_table *table)
     hwi_os_unmap(old.mapped, old.slot_count * sizeof *old.mapped);
 }
 
-/* Makes room for one more heap: in a new table, without the heaps that were destroyed. Returns false if there is no memory. */
+/* Makes room for one more heap: in a new table, without the heaps that were destroyed. Returns false if there is no
+ * memory. */
 static bool make_room(void)
 {
   struct used_table table = {0};
@@ -271,7 +276,8 @@ static bool begin_sole(struct hw_heap *heap)
   return heap->sole || heap->config.threads == HW_HEAP_CACHING;
 }
 
-/* The first heap stays the first one: malloc's, if it is one of these. A thread that has closed all locks has this one, too. */
+/* The first heap stays the first one: malloc's, if it is one of these. A thread that has closed all locks has this
+ * one, too. */
 static void add_to_heaps(struct hw_heap *heap)
 {
   struct hw_heap **at = hwi_heaps ? &hwi_heaps->next : &hwi_heaps;
@@ -358,8 +364,8 @@ static void unmap_all(struct hw_heap *heap)
   unmap_owners(heap);
 }
 
-/* Its generation is 0, which no thread has used last, so that each call goes to slow paths, which find out. It needs no memory then, unless
- * the system refuses that. */
+/* Its generation is 0, which no thread has used last, so that each call goes to slow paths, which find out. It needs
+ * no memory then, unless the system refuses that. */
 static void set_destroyed(struct hw_heap *heap)
 {
   *heap = (struct hw_heap){0};

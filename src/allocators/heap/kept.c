@@ -1,19 +1,21 @@
 /* kept.c - blocks of other threads' pages that a thread frees, and keeps to give them out itself
  *
- * Such a block goes on the thread's own list of free blocks, before those of the class's first page: it is the next one that is given
- * out. It is in the processor's cache then, no other thread has to know of it, and memory is used again at once. The thread keeps few
- * of each class; what goes back of these goes together with others of its page.
+ * Such a block goes on the thread's own list of free blocks, before those of the class's first page: it is the next
+ * one that is given out. It is in the processor's cache then, no other thread has to know of it, and memory is used
+ * again at once. The thread keeps few of each class; what goes back of these goes together with others of its page.
  *
- * A short block is in one line of the cache with others: two threads that write to the same line wait for each other. Short blocks are
- * therefore kept only by a thread that exchanges blocks of the class with others, so that these lines go from processor to processor
- * anyway: it frees blocks of others, its list of free blocks changes, and others free some of its. This ends when it uses up its list and
- * frees none of others meanwhile, and in any case after some 64,000 blocks: it may have begun to give others' blocks out to itself.
+ * A short block is in one line of the cache with others: two threads that write to the same line wait for each other.
+ * Short blocks are therefore kept only by a thread that exchanges blocks of the class with others, so that these
+ * lines go from processor to processor anyway: it frees blocks of others, its list of free blocks changes, and others
+ * free some of its. This ends when it uses up its list and frees none of others meanwhile, and in any case after some
+ * 64,000 blocks: it may have begun to give others' blocks out to itself.
  *
- * Each kept block may hold a page that is otherwise empty. A thread that frees and does not allocate therefore keeps fewer and fewer,
- * at last sixteen of a class.
+ * Each kept block may hold a page that is otherwise empty. A thread that frees and does not allocate therefore keeps
+ * fewer and fewer, at last sixteen of a class.
  *
- * Nobody counts kept blocks when they are given out. `kept_left` is how many may be added until they are counted again. If the thread has
- * as many as it may, the next ones go back, and it is below 0: how many of these until they are counted again.
+ * Nobody counts kept blocks when they are given out. `kept_left` is how many may be added until they are counted
+ * again. If the thread has as many as it may, the next ones go back, and it is below 0: how many of these until they
+ * are counted again.
  */
 #include "allocators/heap/layout.h"
 
@@ -31,8 +33,8 @@ size_t hwi_most_kept(size_t block_bytes)
 
 /* --- short blocks --- */
 
-/* After so many frees of others' blocks it is looked whether the thread exchanges blocks; and after so many counts of what it keeps, it
- * has to begin anew. */
+/* After so many frees of others' blocks it is looked whether the thread exchanges blocks; and after so many counts of
+ * what it keeps, it has to begin anew. */
 enum { FREES_OF_LOOK = 16, MOST_COUNTS = 1000 };
 
 static bool is_short(const struct hw_heap *heap, size_t class_index)
@@ -40,8 +42,8 @@ static bool is_short(const struct hw_heap *heap, size_t class_index)
   return class_index < HWI_SHORT_CLASSES && heap->class_bytes[class_index] < HWI_LINE_BYTES;
 }
 
-/* Returns what others have freed last of a page of the class that is among the first in the inbox, or NULL. Only the caller takes pages
- * from there. */
+/* Returns what others have freed last of a page of the class that is among the first in the inbox, or NULL. Only the
+ * caller takes pages from there. */
 static const struct hwi_free_block *last_returned(const struct hwi_owner *owner, size_t class_index)
 {
   enum { FIRST = 8 };
@@ -57,8 +59,8 @@ static void set_most(struct hwi_owner *owner, size_t class_index, int8_t most)
   owner->most_kept[class_index] = owner->kept_left[class_index] = most;
 }
 
-/* A block of another thread has gone back. The thread exchanges blocks if its list has changed, and others have freed some of its, since
- * the last look. */
+/* A block of another thread has gone back. The thread exchanges blocks if its list has changed, and others have freed
+ * some of its, since the last look. */
 static void look_for_exchange(struct hwi_owner *owner, size_t class_index)
 {
   struct hwi_exchange *exchange = &owner->exchanges[class_index];
@@ -143,8 +145,8 @@ void hwi_owner_give_kept(struct hwi_owner *owner, size_t class_index, size_t mos
     give_chain(owner, &chains[i]);
 }
 
-/* If the thread has as many as it may, the next ones go back at once, since a batch may have ended. If it still has all after these
- * (`had_most`), it does not allocate: all go back, and fewer are kept from now on. */
+/* If the thread has as many as it may, the next ones go back at once, since a batch may have ended. If it still has
+ * all after these (`had_most`), it does not allocate: all go back, and fewer are kept from now on. */
 static __attribute__((noinline)) void count_again(struct hwi_owner *owner, size_t class_index, bool had_most)
 {
   size_t count, most = (size_t)owner->most_kept[class_index];

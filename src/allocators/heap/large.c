@@ -2,7 +2,7 @@
  *
  * A freed block is kept mapped as long as returns.c says, and given out again for a request that needs no more units.
  */
-#include "allocators/heap/layout.h"
+#include "allocators/heap/space.h"
 
 #include "platform/os.h"
 
@@ -11,8 +11,8 @@ enum {
   MOST_CACHED_UNTIL_COLLECT = 64, /* of a heap that returns nothing before */
 };
 
-/* With huge pages, the length of a block above 2 MiB is a multiple of them: no part of it then needs small pages, and a request of
- * nearly the same size needs no system call. */
+/* With huge pages, the length of a block above 2 MiB is a multiple of them: no part of it then needs small pages, and
+ * a request of nearly the same size needs no system call. */
 size_t hwi_large_length(const struct hw_heap *heap, size_t bytes)
 {
   bool is_huge = bytes > HWI_SPAN_BYTES && hwi_config_wants_huge_pages(&heap->config);
@@ -83,8 +83,8 @@ bool hwi_large_stays(const struct hw_heap *heap, size_t has, size_t bytes)
   return has >= bytes && bytes > HWI_SPAN_BYTES && returns_nothing(heap) && hwi_units_up(has) == hwi_units_up(bytes);
 }
 
-/* Returns whether a block is given out for a request as it is: if it is at most 1 MiB or a quarter larger; but at most a half, if it is
- * one of less than 2 MiB, which only its alignment made a large block. */
+/* Returns whether a block is given out for a request as it is: if it is at most 1 MiB or a quarter larger; but at
+ * most a half, if it is one of less than 2 MiB, which only its alignment made a large block. */
 static bool is_near(const struct hw_heap *heap, size_t has, size_t bytes)
 {
   enum { MORE_BYTES = 1 << 20 };

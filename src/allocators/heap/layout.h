@@ -1,57 +1,62 @@
 /* layout.h - where everything of a general heap lies, who may write it, and in which order
  *
- * What lies where. All heaps of a process take their memory from one range of addresses, the space, in units of 4 MiB.
- * A unit is an arena, which is 64 slices of 64 KiB, or one block begins there that is too large for an arena (a large
- * block; it may be longer than a unit). A table has a descriptor for each slice of the space, so that the descriptor of
- * a block follows from its address by one comparison, a shift and an addition, and a foreign address is never read. A
- * page is one slice of an arena or several, all blocks of one class (a span: a single block), and is described by the
- * descriptor of its first slice. Blocks have no headers; a block whose size is a multiple of a power of two up to 64 KiB
- * is aligned to it.
+ * What lies where. All heaps of a process take their memory from one range of addresses, the space, in units of 4
+ * MiB. A unit is an arena, which is 64 slices of 64 KiB, or one block begins there that is too large for an arena (a
+ * large block; it may be longer than a unit). A table has a descriptor for each slice of the space, so that the
+ * descriptor of a block follows from its address by one comparison, a shift and an addition, and a foreign address is
+ * never read. A page is one slice of an arena or several, all blocks of one class (a span: a single block), and is
+ * described by the descriptor of its first slice. Blocks have no headers; a block whose size is a multiple of a power
+ * of two up to 64 KiB is aligned to it.
  *
  * Who owns what. An owner is the state of one thread in one heap: for each class a list of free blocks and a list of
- * pages with room. Only the thread writes its owner and its pages, without atomic instructions, except what is for all threads. When
- * a thread ends, its owner becomes an orphan, which the next new thread takes as it is, unless it has very many pages;
- * until then other threads take single pages of it. Orphans are in a list of the heap: an owner is pushed on its beginning
- * without the lock before it becomes one, and is taken out with the lock.
+ * pages with room. Only the thread writes its owner and its pages, without atomic instructions, except what is for
+ * all threads. When a thread ends, its owner becomes an orphan, which the next new thread takes as it is, unless it
+ * has very many pages; until then other threads take single pages of it. Orphans are in a list of the heap: an owner
+ * is pushed on its beginning without the lock before it becomes one, and is taken out with the lock.
  *
- * Free blocks. An owner has a list of free blocks for each class, of which an allocation takes the first. Mostly it is the list of the
- * class's first page: a free of an own block pushes it on the list of its page, so that what the thread has freed last is the next
- * one that is given out. It is in the processor's cache then, and blocks that live for a moment leave no holes between those that
- * stay. Nobody counts the first page's blocks meanwhile, until the thread finds that it does not use the class (empty.c).
- * If the thread keeps blocks of other owners' pages (kept.c), the list is one of the owner's own: first those, then what the list
- * of the first page had. When it is empty, the list of the first page is used again.
- * All blocks of an owner's list count as used in their pages.
- * Classes with larger blocks share one limit for their free pages (thread_pages is 0). Of such a class, only kept blocks are in the
- * owner's list; others come one by one from the first page, so that it has a count, and can go back as soon as it is empty.
+ * Free blocks. An owner has a list of free blocks for each class, of which an allocation takes the first. Mostly it
+ * is the list of the class's first page: a free of an own block pushes it on the list of its page, so that what the
+ * thread has freed last is the next one that is given out. It is in the processor's cache then, and blocks that live
+ * for a moment leave no holes between those that stay. Nobody counts the first page's blocks meanwhile, until the
+ * thread finds that it does not use the class (empty.c). If the thread keeps blocks of other owners' pages (kept.c),
+ * the list is one of the owner's own: first those, then what the list of the first page had. When it is empty, the
+ * list of the first page is used again. All blocks of an owner's list count as used in their pages. Classes with
+ * larger blocks share one limit for their free pages (thread_pages is 0). Of such a class, only kept blocks are in
+ * the owner's list; others come one by one from the first page, so that it has a count, and can go back as soon as it
+ * is empty.
  *
- * Full pages. A page without a free block is full: it is in the owner's list of these, and its count is 1, so that the
- * fast path of free calls the slow one, as for a page that becomes empty. The second word of each free block is the
- * address of its page's descriptor, and is cleared when the block is given out: a block that has it when it is freed is
- * perhaps free already.
+ * Full pages. A page without a free block is full: it is in the owner's list of these, and its count is 1, so that
+ * the fast path of free calls the slow one, as for a page that becomes empty. The second word of each free block is
+ * the address of its page's descriptor, and is cleared when the block is given out: a block that has it when it is
+ * freed is perhaps free already.
  *
- * Frees by other threads. Blocks that are not kept are pushed on the page's list `remote`. It has their number, so that the owner takes
- * them without following the links, each of which would have to come from another processor. The thread that pushes on an empty list also
- * pushes the page on the inbox of its owner. Only the thread that takes a page from an inbox takes its remote list, so:
- *   - a page with remote blocks is in exactly one inbox, or is about to be put there, unless a fork has ended its thread;
+ * Frees by other threads. Blocks that are not kept are pushed on the page's list `remote`. It has their number, so
+ * that the owner takes them without following the links, each of which would have to come from another processor. The
+ * thread that pushes on an empty list also pushes the page on the inbox of its owner. Only the thread that takes a
+ * page from an inbox takes its remote list, so:
+ *   - a page with remote blocks is in exactly one inbox, or is about to be put there, unless a fork has ended its
+ *     thread;
  *   - its remote blocks count as used until then, so it is neither empty nor given back meanwhile.
- * If the owner is an orphan, the thread that frees takes the page, if it has an owner itself; otherwise the thread that
- * pushed on the orphan's inbox empties the inbox. If the page has got another owner meanwhile, it is passed on to that
- * owner's inbox.
+ * If the owner is an orphan, the thread that frees takes the page, if it has an owner itself; otherwise the thread
+ * that pushed on the orphan's inbox empties the inbox. If the page has got another owner meanwhile, it is passed on
+ * to that owner's inbox.
  *
- * Memory orders. Pushes release and takes acquire: the contents of links are seen; a take of `remote` also releases and
- * the next push acquires, since it writes the page's inbox_next, which was read before. The end of an owner (its state, then
- * its inbox) and a push (the inbox, then the state) are sequentially consistent, so that one of the two threads sees
- * the other. page->owner is written only by a thread that has locked the orphan, or that makes the page.
+ * Memory orders. Pushes release and takes acquire: the contents of links are seen; a take of `remote` also releases
+ * and the next push acquires, since it writes the page's inbox_next, which was read before. The end of an owner (its
+ * state, then its inbox) and a push (the inbox, then the state) are sequentially consistent, so that one of the two
+ * threads sees the other. page->owner is written only by a thread that has locked the orphan, or that makes the page.
  *
- * Checked frees. If a heap checks each free, no fast path finds anything: its pages have no `thread` (process_owner.h), so that no thread
- * keeps blocks of others either, and `class_of` of its owners is the empty list. given.c knows which blocks are given out.
+ * Checked frees. If a heap checks each free, no fast path finds anything: its pages have no `thread`
+ * (process_owner.h), so that no thread keeps blocks of others either, and `class_of` of its owners is the empty list.
+ * given.c knows which blocks are given out.
  *
- * The locks. Each heap has one, for its slices, its large blocks, and its list of owners; it is taken once for many small blocks. With
- * it, a thread may take the lock of the space, for units and the table of descriptors; meanwhile, signals wait, except those of its own
- * faults. A lock of all heaps protects their list, and is taken before the others: a thread has at most one heap's lock, except during a
- * fork, which takes all of them. System calls that take longer for more memory are made without a lock, where that is possible
- * (returns.c). A fork closes the locks (lock.h). forks.c says what the child does with what other threads were doing. A heap of one thread
- * may have no lock: then nobody else looks at it, and its thread works on while another one forks.
+ * The locks. Each heap has one, for its slices, its large blocks, and its list of owners; it is taken once for many
+ * small blocks. With it, a thread may take the lock of the space, for units and the table of descriptors; meanwhile,
+ * signals wait, except those of its own faults. A lock of all heaps protects their list, and is taken before the
+ * others: a thread has at most one heap's lock, except during a fork, which takes all of them. System calls that take
+ * longer for more memory are made without a lock, where that is possible (returns.c). A fork closes the locks
+ * (lock.h). forks.c says what the child does with what other threads were doing. A heap of one thread may have no
+ * lock: then nobody else looks at it, and its thread works on while another one forks.
  */
 #ifndef HWI_ALLOCATORS_HEAP_LAYOUT_H
 #define HWI_ALLOCATORS_HEAP_LAYOUT_H
@@ -98,11 +103,12 @@ struct hwi_free_block {
 /* HWI_PAGE_PENDING: slices that are neither free nor used, while a system call for them is made without the lock. */
 enum hwi_page_kind { HWI_PAGE_NONE, HWI_PAGE_SMALL, HWI_PAGE_SPAN, HWI_PAGE_LARGE, HWI_PAGE_PENDING };
 
-/* That the system gives to an arena by itself; MAY_BECOME: if its setting changes. */
-enum hwi_huge_pages { HWI_NEVER_HUGE, HWI_MAY_BECOME_HUGE, HWI_GETS_HUGE };
+/* Of an arena. GETS: the system may give them by itself; MAY_BECOME: if its setting changes. RESERVED: the arena is in
+ * reserved ones, of which no part goes back. */
+enum hwi_huge_pages { HWI_NEVER_HUGE, HWI_MAY_BECOME_HUGE, HWI_GETS_HUGE, HWI_RESERVED_HUGE };
 
-/* An arena is in two lists, by its free slices, and by those that are kept, which are free and touched. What belongs to each
- * is in another descriptor of the arena: that of its first slice, and that of the second one. */
+/* An arena is in two lists, by its free slices, and by those that are kept, which are free and touched. What belongs
+ * to each is in another descriptor of the arena: that of its first slice, and that of the second one. */
 enum hwi_arena_order { HWI_BY_FREE, HWI_BY_KEPT, HWI_ARENA_ORDERS };
 
 /* In a list of arenas. */
@@ -110,7 +116,8 @@ struct hwi_arena_links {
   struct hwi_page *next, *prev;
 };
 
-/* The first line is read by all threads that free blocks of the page, and rarely written. The second one is written by most frees. */
+/* The first line is read by all threads that free blocks of the page, and rarely written. The second one is written
+ * by most frees. */
 struct hwi_page {
   uintptr_t thread; /* of the owner, for the fast path of free; 0: none */
   struct hwi_owner *owner;
@@ -121,19 +128,19 @@ struct hwi_page {
   uint8_t class_index, slice_count;
   uint8_t back;         /* slices from the first slice of the page, in all descriptors of the page */
   struct hw_heap *heap; /* of an arena's first slice and a large block also: NULL if the unit is unused */
-  /* Of an arena, in an order; with the lock. A bit for each slice: those that are free, and in the descriptor of the second order
-   * those that perhaps are present in memory. */
+  /* Of an arena, in an order; with the lock. A bit for each slice: those that are free, and in the descriptor of the
+   * second order those that perhaps are present in memory. */
   uint64_t slices;
   uint8_t group;      /* how many adjoining ones it has, at most: its list */
   uint8_t huge_pages; /* of an arena: enum hwi_huge_pages; atomic */
-  bool is_reserved;   /* of an arena: in huge pages that are reserved, of which no part goes back */
   bool touches_ahead; /* of a class: two pages of the system are touched at once (pages.c) */
   bool is_clean;      /* never written since the system gave the memory; of a class: when the page was taken */
   /* Of the owner; of spans and large blocks: of the thread that has the lock. */
   alignas(HWI_LINE_BYTES) struct hwi_free_block *free;
   struct hwi_page *next, *prev;
-  uint32_t
-      count; /* blocks given out or in the owner's list; 1 if is_full; while its list is the owner's: frees until the thread asks whether a look is due */
+  /* Blocks given out or in the owner's list; 1 if is_full. While its list is the owner's: frees until the thread asks
+   * whether a look is due. */
+  uint32_t count;
   bool is_full;
   union {
     bool is_spare; /* of a class: empty, and kept by the owner; the first of its class only if classes share a limit */
@@ -153,7 +160,8 @@ struct hwi_page {
 static_assert(sizeof(struct hwi_page) == 1 << HWI_PAGE_BITS, "descriptors are found by shifting");
 static_assert(__atomic_always_lock_free(sizeof(uint64_t), 0), "threads change `remote` by one instruction");
 
-/* HWI_OWNER_HELD: an orphan during a fork. HWI_OWNER_GONE: a fork has ended its thread, perhaps between two changes: nobody takes it. */
+/* HWI_OWNER_HELD: an orphan during a fork. HWI_OWNER_GONE: a fork has ended its thread, perhaps between two changes:
+ * nobody takes it. */
 enum hwi_owner_state { HWI_OWNER_LIVE, HWI_OWNER_ORPHAN, HWI_OWNER_LOCKED, HWI_OWNER_HELD, HWI_OWNER_GONE };
 
 /* How far a list of free blocks was followed that is too long for one look (empty.c). */
@@ -174,7 +182,8 @@ struct hwi_exchange {
 struct hwi_owner {
   struct hwi_free_block **lists[HW_HEAP_MOST_CLASSES + 1]; /* of free blocks of each class; the last one is empty */
   struct hwi_page *pages[HW_HEAP_MOST_CLASSES];            /* the first with room of each class, or &hwi_no_page */
-  /* By size in granules: a copy of the heap's. If each free is checked, the last list, so that no fast path finds a block. */
+  /* By size in granules: a copy of the heap's. If each free is checked, the last list, so that no fast path finds a
+   * block. */
   uint8_t class_of[HWI_GRANULES + 1];
   struct hwi_free_block *own_lists[HW_HEAP_MOST_CLASSES]; /* kept blocks, then blocks of the first page */
   struct hwi_page *full;                                  /* pages without room, or NULL */
@@ -288,10 +297,6 @@ extern struct hw_heap *hwi_heaps __attribute__((visibility("hidden")));
 /* The thread is in malloc or free: it may not wait for the lock while a fork has closed it, whatever the heap. */
 extern __thread bool hwi_is_in_malloc __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
-/* The lock of a heap that the thread has, or waits for, or has just left; or NULL. */
-extern __thread struct hwi_lock *hwi_heap_lock_of_thread
-    __attribute__((visibility("hidden"), tls_model("initial-exec")));
-
 /* A word that another thread may be writing; a plain load is enough, and the compiler can make it part of another
  * instruction. */
 #ifdef __SANITIZE_THREAD__
@@ -334,7 +339,8 @@ static inline uintptr_t hwi_page_start(const struct hwi_page *page)
   return hwi_space.start + ((size_t)(page - hwi_space.pages) << HWI_SLICE_BITS);
 }
 
-/* What other threads have freed of a page, in one word: how many blocks, and the offset of the first one, in the lower half. 0: none. */
+/* What other threads have freed of a page, in one word: how many blocks, and the offset of the first one, in the
+ * lower half. 0: none. */
 static inline uint64_t hwi_remote(const struct hwi_page *page, const struct hwi_free_block *first, size_t count)
 {
   return (uint64_t)count << 32 | ((uintptr_t)first - hwi_page_start(page));
@@ -350,7 +356,8 @@ static inline struct hwi_free_block *hwi_remote_first(const struct hwi_page *pag
   return remote ? (struct hwi_free_block *)(hwi_page_start(page) + (uint32_t)remote) : NULL;
 }
 
-/* The page is made: who looks at all pages sees what was written of it before, also without the lock and in the child of a fork. */
+/* The page is made: who looks at all pages sees what was written of it before, also without the lock and in the child
+ * of a fork. */
 static inline void hwi_page_set_kind(struct hwi_page *page, enum hwi_page_kind kind)
 {
   __atomic_store_n(&page->kind, (uint8_t)kind, __ATOMIC_RELEASE);
@@ -365,6 +372,11 @@ static inline uint64_t hwi_free_slices(const struct hwi_page *arena)
 static inline uint64_t hwi_touched_slices(const struct hwi_page *arena)
 {
   return arena[HWI_BY_KEPT].slices;
+}
+
+static inline enum hwi_huge_pages hwi_huge_pages_of(const struct hwi_page *arena)
+{
+  return (enum hwi_huge_pages)__atomic_load_n(&arena->huge_pages, __ATOMIC_RELAXED);
 }
 
 static inline size_t hwi_smaller(size_t a, size_t b)
@@ -399,91 +411,6 @@ static inline bool hwi_config_wants_huge_pages(const struct hw_heap_config *conf
   return config->pages == HW_HEAP_PAGES_TRANSPARENT || config->pages == HW_HEAP_PAGES_HUGE;
 }
 
-static inline enum hwi_lock_result hwi_heap_lock_by(struct hw_heap *heap, bool spins, bool always)
-{
-  struct hwi_lock *before = hwi_heap_lock_of_thread;
-  if (!heap->has_lock)
-    return HWI_LOCK_NOT_NEEDED;
-  hwi_heap_lock_of_thread = &heap->lock;
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  enum hwi_lock_result result = spins && !hwi_lock_is_alone() && hwi_lock_spin(&heap->lock) ? HWI_LOCK_TAKEN
-                                : always ? hwi_lock_enter_always(&heap->lock)
-                                         : hwi_lock_enter(&heap->lock);
-  if (result == HWI_LOCK_TAKEN)
-    heap->lock_before = before;
-  else
-    hwi_heap_lock_of_thread = before;
-  return result;
-}
-
-/* Takes the heap's lock. Returns HWI_LOCK_CLOSED only for the heap of the process, and in malloc and free. */
-static inline enum hwi_lock_result hwi_heap_lock(struct hw_heap *heap)
-{
-  return hwi_heap_lock_by(heap, heap->config.lock == HW_HEAP_LOCK_SPINNING, !heap->is_of_process && !hwi_is_in_malloc);
-}
-
-/* Takes it also in the heap of the process: waits for the end of a fork that has closed it. */
-static inline enum hwi_lock_result hwi_heap_lock_always(struct hw_heap *heap)
-{
-  return hwi_heap_lock_by(heap, false, true);
-}
-
-/* Leaves it as it was before. Nothing may be pending. */
-static inline void hwi_heap_give_lock(struct hw_heap *heap, enum hwi_lock_result result)
-{
-  if (result != HWI_LOCK_TAKEN)
-    return;
-  struct hwi_lock *before = heap->lock_before;
-  hwi_lock_give(&heap->lock);
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  hwi_heap_lock_of_thread = before;
-}
-
-/* Takes the lock within a call: if the heap is central, the call has it. */
-static inline enum hwi_lock_result hwi_heap_enter(struct hw_heap *heap)
-{
-  return hwi_heap_is_central(heap) ? HWI_LOCK_NOT_NEEDED : hwi_heap_lock(heap);
-}
-
-/* The same for what need not be done now: returns HWI_LOCK_CLOSED for every heap whose lock another thread's fork has closed. */
-static inline enum hwi_lock_result hwi_heap_enter_unless_closed(struct hw_heap *heap)
-{
-  return hwi_heap_is_central(heap) || hwi_lock_is_closed_by_me()
-             ? HWI_LOCK_NOT_NEEDED
-             : hwi_heap_lock_by(heap, heap->config.lock == HW_HEAP_LOCK_SPINNING, false);
-}
-
-/* The counterpart, around such a call. */
-static inline enum hwi_lock_result hwi_heap_enter_central(struct hw_heap *heap)
-{
-  return hwi_heap_is_central(heap) ? hwi_heap_lock(heap) : HWI_LOCK_NOT_NEEDED;
-}
-
-/* Makes the pending system calls, without the lock if `result` says that this call has taken it. */
-__attribute__((noinline)) void hwi_heap_unlock_and_settle(struct hw_heap *heap, enum hwi_lock_result result);
-
-static inline void hwi_heap_unlock(struct hw_heap *heap, enum hwi_lock_result result)
-{
-  if (heap->pending_slices || heap->pending_units)
-    hwi_heap_unlock_and_settle(heap, result);
-  else
-    hwi_heap_give_lock(heap, result);
-}
-
-/* After hwi_heap_enter; a central heap stays locked. */
-static inline void hwi_heap_leave(struct hw_heap *heap, enum hwi_lock_result result)
-{
-  if (!hwi_heap_is_central(heap))
-    hwi_heap_unlock(heap, result);
-}
-
-/* After hwi_heap_enter_central. */
-static inline void hwi_heap_leave_central(struct hw_heap *heap, enum hwi_lock_result result)
-{
-  if (hwi_heap_is_central(heap) && result != HWI_LOCK_CLOSED)
-    hwi_heap_unlock(heap, result);
-}
-
 /* Returns the number of the block of a page of a class that is at this offset. */
 static inline size_t hwi_page_index(const struct hwi_page *page, size_t off)
 {
@@ -510,46 +437,10 @@ static inline bool hwi_owner_shares_spares(const struct hwi_owner *owner, size_t
   return owner->heap->thread_pages[class_index] == 0;
 }
 
-/* --- space.c: it takes its own lock --- */
-
-/* Finds the place of the space, if that is not done yet. Returns false if there is no memory. */
-bool hwi_space_begin(void);
-
-/* No heap exists, and no thread uses one: unmaps the table, unless that would have to wait. The place is another one the next time. */
-void hwi_space_end(void);
-
-/* Maps zeroed memory at the start of a unit, in huge pages if `is_huge`. Returns its start, or 0 if there is no memory; in malloc also
- * while a fork has closed the lock. */
-uintptr_t hwi_space_take(size_t bytes, size_t align, bool is_huge);
-
-/* Returns whether a block can have so many bytes at all: the space and the address space are large enough. */
-bool hwi_space_can_have(size_t bytes);
-
-/* Returns how much of the table of descriptors is mapped. */
-size_t hwi_space_table_bytes(void);
-
-/* Units that were unmapped without the lock are free again, and what nobody needs of the table goes back to the system. The second function
- * does nothing if it would have to wait. */
-void hwi_space_collect(void);
-void hwi_space_try_collect(void);
-
-/* Changes the length; if `may_move`, the kernel may move the pages to other units. Returns the start, or 0 and nothing is
- * changed, as above. Units that are not needed any more stay taken until hwi_space_give. */
-uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes, bool may_move);
-
-/* Nothing is mapped in these units any more, and the descriptors say so. Takes no lock. */
-void hwi_space_give(uintptr_t start, size_t bytes);
-
 /* --- memory.c: with the lock of the heap --- */
 
-/* Its pages, of an arena that is mapped. */
-struct hwi_arena_pages {
-  bool are_reserved; /* as in struct hwi_page */
-  enum hwi_huge_pages huge_pages;
-};
-
 /* As hwi_space_take, with the pages and the node of the heap's config. */
-uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes, struct hwi_arena_pages *pages);
+uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes, enum hwi_huge_pages *pages);
 uintptr_t hwi_heap_map_large(struct hw_heap *heap, size_t bytes, size_t align);
 
 /* A large block has got another length: a long one may have huge pages, also if it was short. */
@@ -560,15 +451,16 @@ void hwi_heap_make_present(struct hw_heap *heap, uintptr_t start, size_t bytes);
 
 /* --- arenas.c: with the lock --- */
 
-/* Returns a page of `slice_count` slices, or NULL if there is no memory. Its blocks are not set up. If *is_coming, new memory
- * is made present when the lock is left; then the call is to be repeated. */
+/* Returns a page of `slice_count` slices, or NULL if there is no memory. Its blocks are not set up. If *is_coming,
+ * new memory is made present when the lock is left; then the call is to be repeated. */
 struct hwi_page *hwi_arena_take(struct hw_heap *heap, unsigned slice_count, bool *is_coming);
 void hwi_arena_give(struct hwi_page *page);
 
 /* Makes a span longer or shorter where it is. Returns false if there is no room after it. */
 bool hwi_arena_resize(struct hwi_page *page, unsigned slice_count);
 
-/* Free slices become pending, until at most `most_bytes` are kept. If it `is_for_small`, only those of arenas that have small pages. */
+/* Free slices become pending, until at most `most_bytes` are kept. If it `is_for_small`, only those of arenas that
+ * have small pages. */
 void hwi_arena_drop_kept(struct hw_heap *heap, size_t most_bytes, bool is_for_small);
 
 /* Arenas without a page become pending, until at most `most_bytes` are kept. `least_bytes` of them stay. */
@@ -592,13 +484,13 @@ void hwi_heap_collect_settled(struct hw_heap *heap);
 /* A unit, with its descriptor's block_bytes, is to be unmapped when the lock is left. */
 void hwi_heap_unmap_later(struct hw_heap *heap, struct hwi_page *unit);
 
-/* Free memory is to be returned to the system when the lock is left, until at most `most_bytes` are kept. If it `is_for_small`, arenas that
- * may have huge pages stay as they are, unless they are free. */
+/* Free memory is to be returned to the system when the lock is left, until at most `most_bytes` are kept. If it
+ * `is_for_small`, arenas that may have huge pages stay as they are, unless they are free. */
 void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes, bool is_for_small);
 
-/* Returns all free memory of all heaps to the system, except what threads have: another request of the calling thread on `its` may then
- * succeed. Other heaps without a lock are left alone. To be called without the lock. In malloc, it does nothing while a fork has closed the
- * lock. */
+/* Returns all free memory of all heaps to the system, except what threads have: another request of the calling thread
+ * on `its` may then succeed. Other heaps without a lock are left alone. To be called without the lock. In malloc, it
+ * does nothing while a fork has closed the lock. */
 void hwi_heaps_return_all(const struct hw_heap *its);
 
 /* Calls `see` for all heaps, none of which begins or is destroyed meanwhile. */
@@ -621,16 +513,16 @@ void hwi_large_free(struct hw_heap *heap, struct hwi_page *page);
 /* Returns the length of a large block for a request. Without the lock, too. */
 size_t hwi_large_length(const struct hw_heap *heap, size_t bytes);
 
-/* Returns whether a block of `has` bytes is not made shorter for a request that is too large for an arena, too: the heap returns nothing,
- * and it needs as many units. */
+/* Returns whether a block of `has` bytes is not made shorter for a request that is too large for an arena, too: the
+ * heap returns nothing, and it needs as many units. */
 bool hwi_large_stays(const struct hw_heap *heap, size_t has, size_t bytes);
 void hwi_large_drop_cached(struct hw_heap *heap, size_t most_kept_bytes);
 void hwi_large_unmap_all(struct hw_heap *heap);
 
 /* --- owners.c --- */
 
-/* Returns an owner for the calling thread, from an ended one if possible: that of the block which it frees, unless `block` is
- * NULL, or any. Returns NULL if there is no memory, or the lock is closed. */
+/* Returns an owner for the calling thread, from an ended one if possible: that of the block which it frees, unless
+ * `block` is NULL, or any. Returns NULL if there is no memory, or the lock is closed. */
 struct hwi_owner *hwi_owner_begin(struct hw_heap *heap, const void *key, uintptr_t thread, const void *block);
 
 /* Makes an owner that is all zero one without blocks and pages. */
@@ -646,8 +538,8 @@ void hwi_owner_drain_if_needed(struct hwi_owner *owner);
 bool hwi_owner_has_to_drain(const struct hwi_owner *owner);
 void hwi_owner_drain_orphans(struct hw_heap *heap);
 
-/* Takes a page with room from an orphan. Looks at a few orphans only, in turn. Returns false if these have none, or the lock is
- * closed. */
+/* Takes a page with room from an orphan. Looks at a few orphans only, in turn. Returns false if these have none, or
+ * the lock is closed. */
 bool hwi_owner_adopt_page(struct hwi_owner *owner, unsigned class_index);
 
 /* Takes a page of which the thread frees a block. Returns false if it is not an orphan's. */
@@ -657,7 +549,8 @@ bool hwi_owner_adopt(struct hwi_owner *owner, struct hwi_page *page);
 void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *first, struct hwi_free_block *last,
                           size_t count);
 
-/* The same for a page that may have become one of the calling thread's `owner` meanwhile. The list ends after the last block. */
+/* The same for a page that may have become one of the calling thread's `owner` meanwhile. The list ends after the
+ * last block. */
 void hwi_owner_give_back(const struct hwi_owner *owner, struct hwi_page *page, struct hwi_free_block *first,
                          struct hwi_free_block *last, size_t count);
 
@@ -684,14 +577,16 @@ void hwi_owner_end_exchanges(struct hwi_owner *owner);
 /* Hands kept blocks back to their pages, except the `most` that were freed last. */
 void hwi_owner_give_kept(struct hwi_owner *owner, size_t class_index, size_t most);
 
-/* Frees a block of another owner's page: keeps it, or hands it back. `owner` is the calling thread's in any heap, or NULL. */
+/* Frees a block of another owner's page: keeps it, or hands it back. `owner` is the calling thread's in any heap, or
+ * NULL. */
 void hwi_owner_free_others(struct hwi_owner *owner, struct hwi_page *page, struct hwi_free_block *block);
 
-/* The same for free. `page` is the descriptor of the block's slice. Returns false if it is not a page of another living thread, or
- * `owner` has no heap yet; then nothing was done. */
+/* The same for free. `page` is the descriptor of the block's slice. Returns false if it is not a page of another
+ * living thread, or `owner` has no heap yet; then nothing was done. */
 bool hwi_owner_try_free_others(struct hwi_owner *owner, struct hwi_page *page, void *block);
 
-/* The same, and false also if the block is not kept. As on the fast path, an address inside a block is not always found. */
+/* The same, and false also if the block is not kept. As on the fast path, an address inside a block is not always
+ * found. */
 bool hwi_owner_try_keep(struct hwi_owner *owner, struct hwi_page *page, void *block);
 
 /* --- pages.c: the caller has the owner --- */
@@ -718,8 +613,8 @@ void *hwi_owner_alloc_zeroed(struct hwi_owner *owner, size_t align, size_t bytes
 
 /* --- empty.c: the caller has the owner --- */
 
-/* Makes up for the change of a page whose count has become 0. It may be given back then. The second function is for a free by the owner's
- * thread, which may look for empty pages, too. */
+/* Makes up for the change of a page whose count has become 0. It may be given back then. The second function is for a
+ * free by the owner's thread, which may look for empty pages, too. */
 void hwi_page_settle(struct hwi_page *page);
 __attribute__((noinline)) void hwi_page_settle_free(struct hwi_page *page);
 
@@ -729,8 +624,8 @@ void hwi_owner_give_empty_pages(struct hwi_owner *owner);
 /* Empty pages that stayed while a fork had closed the lock go back, except the first page of each class. */
 void hwi_owner_give_left_over(struct hwi_owner *owner);
 
-/* To be called by the owner's thread on its slow paths, when it has no page or list in its hands. Now and then, it looks for pages that
- * became empty without being counted, and whether the heap is to return memory. */
+/* To be called by the owner's thread on its slow paths, when it has no page or list in its hands. Now and then, it
+ * looks for pages that became empty without being counted, and whether the heap is to return memory. */
 void hwi_owner_pass_by(struct hwi_owner *owner);
 
 /* --- frees.c --- */
@@ -738,8 +633,8 @@ void hwi_owner_pass_by(struct hwi_owner *owner);
 /* HWI_FREE_CLOSED: a fork has closed the lock, which this block needs; nothing was done. */
 enum hwi_free_result { HWI_FREE_CLOSED = -1 };
 
-/* For free: a block of a page of the calling thread, which has this value. Returns false if the next function is needed; then nothing
- * was done. */
+/* For free: a block of a page of the calling thread, which has this value. Returns false if the next function is
+ * needed; then nothing was done. */
 bool hwi_thread_free(uintptr_t thread, void *address);
 
 /* `owner` is the calling thread's, or NULL. Returns a fault, or HWI_FREE_CLOSED. */
@@ -770,28 +665,6 @@ void hwi_given_add(const struct hwi_page *page, const void *block);
 /* Returns whether the block was given out until now. */
 bool hwi_given_remove(const struct hwi_page *page, const void *block);
 bool hwi_given_has(const struct hwi_page *page, const void *block);
-
-/* --- walk.c: with the lock --- */
-
-typedef bool hwi_page_fn(void *context, const struct hwi_page *page);
-
-enum hwi_walk { HWI_WALK_DONE, HWI_WALK_STOPPED, HWI_WALK_DAMAGED };
-
-typedef bool hwi_free_fn(void *context, const struct hwi_free_block *block);
-
-/* Calls `see` for each block of an owner's list, which may be of any page of the class, until it returns false. Another thread may be
- * changing the list: each link is checked before it is followed, and the lock keeps the pages. Returns HWI_WALK_DAMAGED after a
- * link that is none, or too many. If a fork has ended its thread, only blocks of its first page: others may be in their pages, too. */
-enum hwi_walk hwi_owner_each_free(const struct hwi_owner *owner, size_t class_index, hwi_free_fn *see, void *context);
-
-/* The same for the blocks that wait in an owner after a fork (`saved`). */
-enum hwi_walk hwi_owner_each_saved(const struct hwi_owner *owner, hwi_free_fn *see, void *context);
-
-/* Returns how many blocks of a page are given out or in the owner's list, a moment ago. */
-size_t hwi_page_used_count(const struct hwi_page *page);
-
-/* Calls `see` for each page until it returns false. Returns the page for which it did. */
-const struct hwi_page *hwi_heap_each_page(const struct hw_heap *heap, hwi_page_fn *see, void *context);
 
 /* --- forks.c --- */
 

@@ -1,15 +1,18 @@
 /* libc_blocks.c - a general heap whose blocks are malloc's, so that valgrind and the sanitizers see each of them
  *
- * The map has the heap of each block: a tree by the bits of the block's address. Its nodes are never unmapped, so that it needs no
- * lock: free of the process takes a block out of its heap here, and must not wait while another thread forks.
+ * The map has the heap of each block: a tree by the bits of the block's address. Its nodes are never unmapped, so
+ * that it needs no lock: free of the process takes a block out of its heap here, and must not wait while another
+ * thread forks.
  *
- * A heap also lists its blocks, which it frees when it is destroyed, in a hash table with open addressing, which has the heap's lock.
- * The table may have blocks that are no longer in the map: these are gone. It has the addresses inverted, and the map has none: a
- * checker that looks for leaks must not find the blocks there. Malloc and free are called without the lock.
+ * A heap also lists its blocks, which it frees when it is destroyed, in a hash table with open addressing, which has
+ * the heap's lock. The table may have blocks that are no longer in the map: these are gone. It has the addresses
+ * inverted, and the map has none: a checker that looks for leaks must not find the blocks there. Malloc and free are
+ * called without the lock.
  */
 #define _GNU_SOURCE
 #include "allocators/heap/libc_blocks.h"
 #include "allocators/heap/config.h"
+#include "allocators/heap/heap_lock.h"
 
 #include <errno.h>
 #include <malloc.h>

@@ -17,8 +17,8 @@ enum hw_heap_fault hwi_libc_free(struct hw_heap *heap, void *block);
 /* As hw_heap_usable_bytes. */
 size_t hwi_libc_block_bytes(const struct hw_heap *heap, void *block, enum hw_heap_fault *fault);
 
-/* For free and realloc of the process, of any block of libc's: returns whether a heap has it; and takes it out of its heap, if any.
- * Neither waits for anything. */
+/* For free and realloc of the process, of any block of libc's: returns whether a heap has it; and takes it out of its
+ * heap, if any. Neither waits for anything. */
 bool hwi_libc_is_of_heap(const void *block);
 void hwi_libc_forget(const void *block);
 

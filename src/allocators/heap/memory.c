@@ -2,7 +2,7 @@
  *
  * What the system refuses is left out: the heap goes on with usual memory. The heap of the process says so, once.
  */
-#include "allocators/heap/layout.h"
+#include "allocators/heap/space.h"
 
 #include <errno.h>
 
@@ -58,7 +58,8 @@ static bool is_dense(const struct hw_heap *heap)
   return bytes >= heap->taken_bytes / 4 * 3 + LOST_BYTES;
 }
 
-/* Returns whether the heap is large without pages that are perhaps just being filled: those of many threads may be hardly used. */
+/* Returns whether the heap is large without pages that are perhaps just being filled: those of many threads may be
+ * hardly used. */
 static bool is_large(const struct hw_heap *heap)
 {
   size_t begun_bytes = 0;
@@ -128,15 +129,15 @@ static uintptr_t map_huge(struct hw_heap *heap, size_t bytes)
   return start;
 }
 
-uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes, struct hwi_arena_pages *pages)
+uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes, enum hwi_huge_pages *pages)
 {
   uintptr_t start = heap->config.pages == HW_HEAP_PAGES_HUGE ? map_huge(heap, bytes) : 0;
-  *pages = (struct hwi_arena_pages){.are_reserved = start != 0};
+  *pages = start ? HWI_RESERVED_HUGE : HWI_NEVER_HUGE;
   if (!start && !(start = hwi_space_take(bytes, heap->config.arena_align_bytes, false)))
     return 0;
   choose_node(heap, start, bytes);
-  if (!pages->are_reserved && choose_pages(heap, start, bytes, is_dense(heap)))
-    pages->huge_pages = hwi_os_gives_huge_pages() ? HWI_GETS_HUGE : HWI_MAY_BECOME_HUGE;
+  if (*pages != HWI_RESERVED_HUGE && choose_pages(heap, start, bytes, is_dense(heap)))
+    *pages = hwi_os_gives_huge_pages() ? HWI_GETS_HUGE : HWI_MAY_BECOME_HUGE;
   return start;
 }
 

@@ -2,7 +2,7 @@
  *
  * layout.h says why this is right.
  */
-#include "allocators/heap/layout.h"
+#include "allocators/heap/heap_lock.h"
 
 #include <string.h>
 
@@ -60,8 +60,8 @@ void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *first, s
     drain_orphan(push_page(page));
 }
 
-/* Returns both lists as one. Only the shorter one is followed to its end: each link of blocks that another thread has freed waits for
- * that thread's processor. */
+/* Returns both lists as one. Only the shorter one is followed to its end: each link of blocks that another thread has
+ * freed waits for that thread's processor. */
 static struct hwi_free_block *join(struct hwi_free_block *one, struct hwi_free_block *other)
 {
   if (!other)
@@ -224,8 +224,8 @@ static bool adopt_from(struct hwi_owner *from, struct hwi_owner *owner, unsigned
 
 enum { MOST_ORPHANS = 16 }; /* that are looked at in turn */
 
-/* The first of the ring is then the one that had a page, since it may have more, or the next one to be looked at. What was
- * locked is in `locked`, and may have to be drained. */
+/* The first of the ring is then the one that had a page, since it may have more, or the next one to be looked at.
+ * What was locked is in `locked`, and may have to be drained. */
 static bool adopt_from_ring(struct hwi_owner *owner, unsigned class_index, struct hwi_owner *locked[MOST_ORPHANS + 1])
 {
   struct hw_heap *heap = owner->heap;
@@ -337,7 +337,8 @@ static struct hwi_owner *make_owner(struct hw_heap *heap, const void *key, uintp
   return owner;
 }
 
-/* A new thread writes to each page that it takes, so it takes no orphan with very many. An orphan's pages do not become more. */
+/* A new thread writes to each page that it takes, so it takes no orphan with very many. An orphan's pages do not
+ * become more. */
 static bool lock_to_inherit(struct hwi_owner *owner)
 {
   enum { MOST_PAGES = 256 };

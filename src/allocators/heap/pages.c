@@ -1,5 +1,5 @@
 /* pages.c - the pages of an owner: where blocks come from when the fast path has none */
-#include "allocators/heap/layout.h"
+#include "allocators/heap/heap_lock.h"
 
 #include <string.h>
 
@@ -35,8 +35,8 @@ static void unlink_from(struct hwi_page **head, struct hwi_page *page, struct hw
     *head = page->next ? page->next : none;
 }
 
-/* Returns whether blocks are taken from the first page one by one, so that it has a count. If each free is checked, blocks are not
- * given out again at once. */
+/* Returns whether blocks are taken from the first page one by one, so that it has a count. If each free is checked,
+ * blocks are not given out again at once. */
 static bool counts_each(const struct hwi_owner *owner, size_t class_index)
 {
   return hwi_owner_shares_spares(owner, class_index) && !owner->heap->config.check_all_frees;
@@ -151,8 +151,8 @@ static void touch_ahead(uintptr_t start, uintptr_t end)
     hwi_os_touch_ahead((void *)step, STEP_BYTES);
 }
 
-/* Links the next blocks of a page and adds them to its list, as many as begin in a page of the system, so that memory is touched when it is
- * needed. */
+/* Links the next blocks of a page and adds them to its list, as many as begin in a page of the system, so that memory
+ * is touched when it is needed. */
 static void carve(struct hwi_page *page)
 {
   typedef uintptr_t block_words __attribute__((vector_size(sizeof(struct hwi_free_block)), may_alias));
@@ -199,8 +199,7 @@ static bool is_to_touch_ahead(const struct hwi_page *page, const struct hwi_owne
   const struct hw_heap *heap = owner->heap;
   return page->is_clean && owner->full && owner->full->class_index == class_index &&
          heap->class_bytes[class_index] <= HWI_SYSTEM_PAGE_BYTES && !hwi_config_makes_present(&heap->config) &&
-         !hwi_config_wants_huge_pages(&heap->config) &&
-         __atomic_load_n(&hwi_unit_of(page)->huge_pages, __ATOMIC_RELAXED) != HWI_GETS_HUGE;
+         !hwi_config_wants_huge_pages(&heap->config) && hwi_huge_pages_of(hwi_unit_of(page)) != HWI_GETS_HUGE;
 }
 
 static bool add_page(struct hwi_owner *owner, unsigned class_index)
@@ -251,7 +250,8 @@ static bool has_enough_free(const struct hwi_page *page)
          (counts_each(page->owner, page->class_index) || page->carved_count - page->count >= page->carved_count / PART);
 }
 
-/* Returns whether the memory of the page was used before, at least a part of it. What other threads have freed comes first. */
+/* Returns whether the memory of the page was used before, at least a part of it. What other threads have freed comes
+ * first. */
 static bool may_carve_now(const struct hwi_page *page)
 {
   return !page->is_clean && !hwi_owner_has_to_drain(page->owner);
@@ -318,7 +318,8 @@ static void *alloc_touched(struct hwi_owner *owner, unsigned class_index)
   return has_some || find_room(owner, class_index, false) ? take_first(owner, class_index) : NULL;
 }
 
-/* What other threads have freed comes before memory that is not touched yet, and pages of ended threads before new ones. */
+/* What other threads have freed comes before memory that is not touched yet, and pages of ended threads before new
+ * ones. */
 static void *alloc_small(struct hwi_owner *owner, unsigned class_index)
 {
   void *block = alloc_touched(owner, class_index);

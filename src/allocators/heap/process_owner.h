@@ -4,12 +4,12 @@
 
 #include "allocators/heap/hot.h"
 
-/* As hw_heap_create, but in memory of the caller, which is all zero; the caller begins and ends the owners. Returns false if
- * the config is wrong, or, if `threads` is central or single, there is no memory. */
+/* As hw_heap_create, but in memory of the caller, which is all zero; the caller begins and ends the owners. Returns
+ * false if the config is wrong, or, if `threads` is central or single, there is no memory. */
 bool hwi_heap_begin(struct hw_heap *heap, const struct hw_heap_config *config, struct hw_heap_error *error);
 
-/* To be called before the first hw_heap_create of the process, if the caller itself calls the functions of forks.c. When a
- * thread ends that has used heaps, `leave` is called, before its owners end: it must not use them any more. */
+/* To be called before the first hw_heap_create of the process, if the caller itself calls the functions of forks.c.
+ * When a thread ends that has used heaps, `leave` is called, before its owners end: it must not use them any more. */
 void hwi_heaps_begin_in_malloc(void (*leave)(void));
 
 /* What the pages of the calling thread have as `thread`. 0, which no page of a living thread has, makes each free of
@@ -31,15 +31,16 @@ struct hwi_owner *hwi_heap_existing_owner(const struct hw_heap *heap);
 /* Resizes a block in place, or by moving its mapping, and changes *block then. Returns false if it must be copied. */
 bool hwi_heap_resize(struct hw_heap *heap, void **block, size_t old_bytes, size_t bytes);
 
-/* Returns how large the copy of a block that must grow should be: above 256 KiB it has room to grow further, of which nothing is in
- * memory before it is written, so that buffers that grow step by step are rarely copied. */
+/* Returns how large the copy of a block that must grow should be: above 256 KiB it has room to grow further, of which
+ * nothing is in memory before it is written, so that buffers that grow step by step are rarely copied. */
 size_t hwi_heap_bytes_to_grow(size_t old_bytes, size_t bytes);
 
-/* To be called when a block has got so many bytes for a request of `bytes`: it keeps its room until it is much too long. */
+/* To be called when a block has got so many bytes for a request of `bytes`: it keeps its room until it is much too
+ * long. */
 void hwi_heap_note_room(void *block, size_t bytes);
 
-/* As hw_heap_collect, but `most_bytes` of free memory may stay; `owner` is the calling thread's, or NULL. Returns how many bytes
- * went back to the system. */
+/* As hw_heap_collect, but `most_bytes` of free memory may stay; `owner` is the calling thread's, or NULL. Returns how
+ * many bytes went back to the system. */
 size_t hwi_heap_collect(struct hw_heap *heap, struct hwi_owner *owner, size_t most_bytes);
 
 /* The figures of all classes as text, with a line for each, so that it can be written at once. */

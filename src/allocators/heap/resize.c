@@ -1,8 +1,11 @@
 /* resize.c - blocks of a general heap become longer or shorter
  *
- * A block of a class is copied. A span takes or leaves slices where it is; a large block is remapped, also to another place.
+ * A block of a class is copied. A span takes or leaves slices where it is; a large block is remapped, also to another
+ * place.
  */
+#include "allocators/heap/heap_lock.h"
 #include "allocators/heap/process_owner.h"
+#include "allocators/heap/space.h"
 
 #include <string.h>
 
@@ -45,8 +48,8 @@ static bool has_room(const void *block)
   return page->kind == HWI_PAGE_SPAN && page->has_room;
 }
 
-/* Returns whether the block is as good for a request as another one. To make one shorter that is not of a class, nothing is copied; but
- * one with room to grow keeps it. */
+/* Returns whether the block is as good for a request as another one. To make one shorter that is not of a class,
+ * nothing is copied; but one with room to grow keeps it. */
 static bool is_near(const struct hw_heap *heap, const void *block, size_t old_bytes, size_t bytes)
 {
   enum { KEPT_PART = 2, CUT_PART = 8 };

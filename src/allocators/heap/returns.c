@@ -1,21 +1,26 @@
 /* returns.c - memory that a general heap returns to the system: when, and how without the lock
  *
- * When. Free slices that are still in memory are kept for a while: returning memory and taking it again costs more than all
- * else here. Every 25 ms, when a thread gives a page or looks for pages to give, what was not needed since the last time goes
- * back, except for a share of the heap, or 2 MiB; what was not needed of these for 0.2 s goes back, too. What exceeds a larger share goes back at
- * once, since perhaps no thread passes by later; that share is the largest while memory was taken a moment ago. The heap learns from its mistakes: if half of what was returned is taken
- * from the system again within a second, or longer if it was much, it was returned too early, and the time and the larger
- * share grow to four times as much, up to 800 ms and all that the heap has had. They halve when memory is returned and the
- * last time was no mistake. So a program that goes up and down pays for that only at its beginning, if at all.
+ * When. Free slices that are still in memory are kept for a while: returning memory and taking it again costs more
+ * than all else here. Every 25 ms, when a thread gives a page or looks for pages to give, what was not needed since
+ * the last time goes back, except for a share of the heap, or 2 MiB; what was not needed of these for 0.2 s goes
+ * back, too. What exceeds a larger share goes back at once, since perhaps no thread passes by later; that share is
+ * the largest while memory was taken a moment ago. The heap learns from its mistakes: if half of what was returned is
+ * taken from the system again within a second, or longer if it was much, it was returned too early, and the time and
+ * the larger share grow to four times as much, up to 800 ms and all that the heap has had. They halve when memory is
+ * returned and the last time was no mistake. So a program that goes up and down pays for that only at its beginning,
+ * if at all.
  *
- * How. The system calls take as long as the memory is large, so no other thread may have to wait for them. What is to go back
- * becomes pending: its slices are neither free nor used, and its units stay taken, so that no thread gets them. The thread
- * that leaves the lock takes the lists of what is pending, makes the system calls, and pushes each part on a list of what is
- * settled. The next thread that has the lock and needs memory takes that list, and only then the slices and units are free.
- * Memory that the config wants to be present comes in the same way. While a fork has closed the lock, this goes on; the child
- * does not have what was pending in other threads. In a heap without a lock, what is settled is free at once.
+ * How. The system calls take as long as the memory is large, so no other thread may have to wait for them. What is to
+ * go back becomes pending: its slices are neither free nor used, and its units stay taken, so that no thread gets
+ * them. The thread that leaves the lock takes the lists of what is pending, makes the system calls, and pushes each
+ * part on a list of what is settled. The next thread that has the lock and needs memory takes that list, and only
+ * then the slices and units are free. Memory that the config wants to be present comes in the same way. While a fork
+ * has closed the lock, this goes on; the child does not have what was pending in other threads. In a heap without a
+ * lock, what is settled is free at once.
  */
+#include "allocators/heap/heap_lock.h"
 #include "allocators/heap/process_owner.h"
+#include "allocators/heap/space.h"
 
 #include "platform/os.h"
 #include "platform/os_heap.h"
@@ -48,25 +53,23 @@ void hwi_page_push_settled(struct hwi_page **list, struct hwi_page *page)
 /* The system makes huge pages also of memory with holes, so that what went back would be there again. */
 static void refuse_huge_pages(struct hwi_page *arena)
 {
-  if (__atomic_load_n(&arena->huge_pages, __ATOMIC_RELAXED) == HWI_NEVER_HUGE)
+  if (hwi_huge_pages_of(arena) == HWI_NEVER_HUGE)
     return;
   __atomic_store_n(&arena->huge_pages, HWI_NEVER_HUGE, __ATOMIC_RELAXED);
   if (hwi_os_gives_huge_pages())
     hwi_os_use_small_pages((void *)hwi_page_start(arena), HWI_UNIT_BYTES);
 }
 
-/* The system refuses memory that the program has locked itself: it stays. So do parts of huge pages that are reserved, but there Linux
- * says that they went back. */
+/* The system refuses memory that the program has locked itself: it stays. */
 static void settle_slices(struct hw_heap *heap, struct hwi_page *page)
 {
-  struct hwi_page *arena = hwi_unit_of(page);
   uintptr_t start = hwi_page_start(page);
   size_t bytes = page->slice_count * HWI_SLICE_BYTES;
   if (page->is_coming)
     hwi_heap_make_present(heap, start, bytes);
   else if (page->slice_count < HWI_SLICES)
-    refuse_huge_pages(arena);
-  page->is_clean = !page->is_coming && !arena->is_reserved && hwi_os_drop_pages((void *)start, bytes) == 0;
+    refuse_huge_pages(hwi_unit_of(page));
+  page->is_clean = !page->is_coming && hwi_os_drop_pages((void *)start, bytes) == 0;
   if (heap->has_lock)
     hwi_page_push_settled(&heap->settled, page);
   else
@@ -173,9 +176,9 @@ static bool is_old(const struct hw_heap *heap, uint64_t now)
   return now - heap->excess_since_ns >= return_after_ns(heap) << heap->patience;
 }
 
-/* Of a heap that was large, and is small now, no more is kept than of its size: it may never be needed again, and then no
- * thread passes by. What was needed a moment ago is more likely to be. And a heap that has been mistaken seems to go up and
- * down: with the most patience, it keeps all. */
+/* Of a heap that was large, and is small now, no more is kept than of its size: it may never be needed again, and
+ * then no thread passes by. What was needed a moment ago is more likely to be. And a heap that has been mistaken
+ * seems to go up and down: with the most patience, it keeps all. */
 static uint64_t least_excess_bytes(const struct hw_heap *heap, uint64_t now)
 {
   if (heap->patience > 0)
@@ -219,7 +222,8 @@ void hwi_heap_count_taken(struct hw_heap *heap, size_t kept_bytes, size_t new_by
     heap->needed_ns = hwi_os_coarse_ns();
 }
 
-/* Of the least that is kept in any case, too, what was not needed for a while goes back. Huge pages are worth more than that. */
+/* Of the least that is kept in any case, too, what was not needed for a while goes back. Huge pages are worth more
+ * than that. */
 static void return_idle(struct hw_heap *heap)
 {
   uint64_t now = hwi_os_coarse_ns();
@@ -259,7 +263,8 @@ void hwi_heap_pass_by(struct hw_heap *heap)
 
 /* --- on demand --- */
 
-/* Returns how many bytes went back. Arenas that are free only then are unmapped in the second round; `least_bytes` of them stay. */
+/* Returns how many bytes went back. Arenas that are free only then are unmapped in the second round; `least_bytes` of
+ * them stay. */
 static size_t return_free(struct hw_heap *heap, size_t most_bytes, size_t least_bytes)
 {
   size_t before = 0, after = 0;

@@ -1,15 +1,16 @@
 /* space.c - the range of addresses from which all general heaps of a process take memory, in units of 4 MiB
  *
  * The range is only a place where the process has nothing else: an eighth of the address space, or more, below the
- * libraries, to which the kernel gives addresses downwards. Where addresses have 32 bits, it is the half below them. What is
- * not used is not mapped, and counts nowhere. The table of descriptors comes first and grows upwards, up to a fixed gap; the
- * units follow. Descriptors of units that are free again go back to the system where they can be read meanwhile: a late call with an
- * address of such a unit finds nothing there.
+ * libraries, to which the kernel gives addresses downwards. Where addresses have 32 bits, it is the half below them.
+ * What is not used is not mapped, and counts nowhere. The table of descriptors comes first and grows upwards, up to a
+ * fixed gap; the units follow. Descriptors of units that are free again go back to the system where they can be read
+ * meanwhile: a late call with an address of such a unit finds nothing there.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "allocators/heap/layout.h"
+#include "allocators/heap/heap_lock.h"
+#include "allocators/heap/space.h"
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
@@ -46,7 +47,8 @@ struct entry {
   uint64_t signals;
 };
 
-/* A handler that forks must not have this lock: threads with other heaps' locks wait for it, and the handler for theirs. */
+/* A handler that forks must not have this lock: threads with other heaps' locks wait for it, and the handler for
+ * theirs. */
 static struct entry enter(void)
 {
   if (hwi_lock_is_alone() || hwi_lock_is_closed_by_me())
@@ -66,8 +68,8 @@ static struct entry try_enter(bool waits)
   return (struct entry){has_it ? HWI_LOCK_TAKEN : HWI_LOCK_CLOSED, signals};
 }
 
-/* Malloc may not wait for the end of a fork: a thread whose heap has no lock learns only here that one has begun. For a thread that has its
- * heap's lock, the fork waits. */
+/* Malloc may not wait for the end of a fork: a thread whose heap has no lock learns only here that one has begun. For
+ * a thread that has its heap's lock, the fork waits. */
 static struct entry enter_unless_closed(void)
 {
   return hwi_is_in_malloc && !hwi_heap_lock_of_thread ? try_enter(true) : enter();

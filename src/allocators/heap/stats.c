@@ -1,6 +1,9 @@
 /* stats.c - the figures of a general heap: of all of it, of each class, and as a table */
+#include "allocators/heap/heap_lock.h"
 #include "allocators/heap/libc_blocks.h"
 #include "allocators/heap/process_owner.h"
+#include "allocators/heap/space.h"
+#include "allocators/heap/walk.h"
 
 #include <string.h>
 
@@ -11,8 +14,8 @@ enum { ROWS = HW_HEAP_MOST_CLASSES + 1 };
 
 /* --- counting ---
  *
- * Other threads change their pages and lists meanwhile. A number that is read is one that was true a moment ago; links are
- * checked before they are followed. */
+ * Other threads change their pages and lists meanwhile. A number that is read is one that was true a moment ago;
+ * links are checked before they are followed. */
 
 static void subtract(struct hw_heap_class_stats *row, size_t count)
 {

@@ -1,4 +1,6 @@
 /* walk.c - looks at all of a general heap: its blocks, and whether its records are right */
+#include "allocators/heap/walk.h"
+#include "allocators/heap/heap_lock.h"
 #include "allocators/heap/libc_blocks.h"
 
 #include <string.h>
@@ -57,8 +59,8 @@ enum hwi_walk hwi_owner_each_saved(const struct hwi_owner *owner, hwi_free_fn *s
 
 /* --- one page --- */
 
-/* Another thread may be changing the page. While the count is none, the owner's list is that of the page: this is seen before the count
- * is read, or after it, unless it changes twice meanwhile. */
+/* Another thread may be changing the page. While the count is none, the owner's list is that of the page: this is
+ * seen before the count is read, or after it, unless it changes twice meanwhile. */
 __attribute__((no_sanitize("thread"))) size_t hwi_page_used_count(const struct hwi_page *page)
 {
   bool is_counted = !hwi_page_has_list_of_owner(page);
@@ -135,7 +137,8 @@ static bool add_saved(struct free_blocks *set, const struct hwi_page *page, cons
   return hwi_owner_each_saved(owner, add_if_of_page, &addition) == HWI_WALK_DONE || is_torn(owner);
 }
 
-/* Returns whether a block that is not in the set has the mark of a free one: another thread may keep it, or it is saved. */
+/* Returns whether a block that is not in the set has the mark of a free one: another thread may keep it, or it is
+ * saved. */
 static bool has_more(const struct free_blocks *set, const struct hwi_page *page)
 {
   for (size_t i = 0; i < page->carved_count; i++) {
@@ -162,7 +165,8 @@ static bool add_all(struct free_blocks *set, const struct hwi_page *page)
          add_from(set, page, page->owner) && (!has_more(set, page) || add_kept_and_saved(set, page));
 }
 
-/* Returns whether a page may be between two changes: its thread was making it when another one looked, or a fork has ended the thread. */
+/* Returns whether a page may be between two changes: its thread was making it when another one looked, or a fork has
+ * ended the thread. */
 static bool may_be_torn(const struct hwi_page *page)
 {
   const struct hwi_owner *owner = __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE);

@@ -1,4 +1,5 @@
-/* exported.h - included first by each file of libheapwright-heap: what heap.h declares is exported, all else is hidden */
+/* exported.h - included first by each file of libheapwright-heap: what heap.h declares is exported, all else is
+ * hidden */
 #pragma GCC visibility push(default)
 #include "heapwright/heap.h"
 #pragma GCC visibility pop

@@ -2,8 +2,8 @@
  *
  * A thread's owner is a thread-local pointer. Before the first call, and after the end of the thread, it points to an
  * owner without blocks, so that the fast paths need no check. A call of a thread that has ended begins an owner and
- * ends it again. While a thread has a heap set (thread_heaps.c), the pointer is to its owner there. A free finds the heap
- * by the block's address; if the block is of a page of the thread, that is not even needed.
+ * ends it again. While a thread has a heap set (thread_heaps.c), the pointer is to its owner there. A free finds the
+ * heap by the block's address; if the block is of a page of the thread, that is not even needed.
  *
  * A heap without caches of threads has one owner, which is used with the lock; no thread's pointer points to it.
  *
@@ -12,8 +12,10 @@
 #include <string.h>
 
 #include "allocators/fork_heap.h"
+#include "allocators/heap/heap_lock.h"
 #include "allocators/heap/libc_blocks.h"
 #include "allocators/heap/process_owner.h"
+#include "allocators/heap/space.h"
 #include "allocators/message.h"
 #include "allocators/pass_on.h"
 #include "allocators/process_heap/settings.h"
@@ -115,8 +117,8 @@ static COLD void *try_again(size_t bytes, size_t align, bool is_zeroed)
   return try_alloc(bytes, align, is_zeroed);
 }
 
-/* Returns whether the lock has been as it was since fork_count was `forks`. What is closed now is read first: if a fork has ended, its
- * count is seen then. */
+/* Returns whether the lock has been as it was since fork_count was `forks`. What is closed now is read first: if a
+ * fork has ended, its count is seen then. */
 static bool was_no_fork(unsigned forks, bool was_closed)
 {
   bool is_closed = hwi_lock_is_closed();

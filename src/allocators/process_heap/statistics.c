@@ -1,6 +1,7 @@
 /* statistics.c - what the heap of a process writes about itself if HEAPWRIGHT_STATS asks for it
  *
- * The file is opened for each piece: the program may close all descriptors, and open files of its own with their numbers.
+ * The file is opened for each piece: the program may close all descriptors, and open files of its own with their
+ * numbers.
  */
 #include "allocators/process_heap/statistics.h"
 

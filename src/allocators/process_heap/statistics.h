@@ -4,8 +4,9 @@
 
 #include "allocators/heap/layout.h"
 
-/* Chooses where to write, "stderr" or a file, to whose end all is added, and writes the settings of the heap. From then on the
- * messages of the heap are also in the file. If it cannot be written, that is reported, and nothing more is written. */
+/* Chooses where to write, "stderr" or a file, to whose end all is added, and writes the settings of the heap. From
+ * then on the messages of the heap are also in the file. If it cannot be written, that is reported, and nothing more
+ * is written. */
 void hwi_statistics_begin(const char *to, const struct hw_heap *heap);
 
 /* Writes the figures of the heap, and of the program's others, if begun. */

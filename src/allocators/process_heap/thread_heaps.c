@@ -1,7 +1,7 @@
 /* thread_heaps.c - hw_heap_set_for_thread, push and pop: the heap from which the calling thread allocates by malloc
  *
- * A stack for each thread: the first entry is what is set outside of all sections, and each push adds one. A heap counts
- * the entries that name it, of all threads, and is not destroyed while there are any.
+ * A stack for each thread: the first entry is what is set outside of all sections, and each push adds one. A heap
+ * counts the entries that name it, of all threads, and is not destroyed while there are any.
  */
 #include "allocators/process_heap/thread_heaps.h"
 
