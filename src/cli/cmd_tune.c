@@ -10,6 +10,7 @@
 #include "tune/classes.h"
 #include "tune/launch_lines.h"
 #include "tune/tune.h"
+#include "tune/tune_text.h"
 
 struct values {
   struct hwi_reading reading;
@@ -150,24 +151,31 @@ static int print_answer(const struct hwi_answer *how, write_fn *write, const voi
   return hwi_answer_close(&to, status);
 }
 
-static int tune_pool(const struct hwi_tune_question *question, const struct hwi_answer *how)
+/* The next two: what only the text says by itself. */
+static void warn_of_doubt(const struct hwi_profile *profile, const struct hwi_answer *how, const char *doubt)
 {
-  struct hwi_tune tune;
-  struct hwi_error error = {0};
-  if (hwi_tune_init(&tune, question, &error) < 0)
-    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
-  int status = print_answer(how, write_pool, &tune);
-  hwi_tune_release(&tune);
-  return status;
+  if (how->format != HWI_FORMAT_TEXT && !hwi_tune_is_whole(profile))
+    hwi_warn("%s", doubt);
 }
 
-/* What only the text says by itself. */
 static void warn_of_few(const struct hwi_classes *classes)
 {
   struct hwi_line line = {0};
   hwi_classes_say_few(classes, &line);
   hwi_warn("%s", hwi_line_text(&line));
   hwi_line_release(&line);
+}
+
+static int tune_pool(const struct hwi_tune_question *question, const struct hwi_answer *how)
+{
+  struct hwi_tune tune;
+  struct hwi_error error = {0};
+  if (hwi_tune_init(&tune, question, &error) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  warn_of_doubt(question->profile, how, HWI_TUNE_POOL_DOUBT);
+  int status = print_answer(how, write_pool, &tune);
+  hwi_tune_release(&tune);
+  return status;
 }
 
 /* --pid is not of the other recording: another run has other ones. */
@@ -202,8 +210,10 @@ static int tune_classes(const struct hwi_tune_question *question, const struct v
   int status = values->check ? check_table(&classes, values) : 0;
   if (status == 0 && how->format != HWI_FORMAT_TEXT && hwi_classes_are_few(&classes))
     warn_of_few(&classes);
-  if (status == 0)
+  if (status == 0) {
+    warn_of_doubt(question->profile, how, HWI_TUNE_CLASSES_DOUBT);
     status = print_answer(how, write_classes, &classes);
+  }
   hwi_classes_release(&classes);
   return status;
 }

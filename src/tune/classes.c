@@ -80,7 +80,8 @@ static int read_demand(struct hwi_recorded_demand *recorded, const struct hwi_pr
   if (status == 0 && recorded->request_count == 0) {
     hwi_recorded_demand_release(recorded);
     status =
-        hwi_error_set(error, HW_ERR_LIMIT, "the recording has no block of at most 32 KiB: there is nothing to tune");
+        hwi_error_set(error, HW_ERR_LIMIT, "the recording has no block of at most 32 KiB%s: there is nothing to tune",
+                      hwi_tune_is_whole(profile) ? "" : ", and does not hold the whole run");
   }
   return status;
 }

@@ -190,7 +190,7 @@ static void print_notes(struct hwi_text *text, const struct hwi_classes *classes
     hwi_classes_say_few(classes, &text->line);
     hwi_text_end_wrapped(text, 0, HWI_ALARM);
   }
-  hwi_tune_print_doubt(text, "the missing part may have other sizes");
+  hwi_tune_print_doubt(text, HWI_TUNE_CLASSES_DOUBT);
 }
 
 int hwi_classes_text(const struct hwi_classes *classes, const struct hwi_style *style, struct hwi_error *error)
@@ -257,6 +257,7 @@ static void write_check(struct hwi_json *json, const struct hwi_classes *classes
   hwi_json_text(json, "recording", classes->check_name);
   hwi_json_number(json, "sample_bytes", classes->check_sample_bytes);
   hwi_json_number(json, "requests", classes->check.recorded.request_count);
+  hwi_json_bool(json, "whole_run", classes->check_is_whole);
   write_needs(json, classes, &classes->check);
   hwi_json_end_object(json);
 }
@@ -279,6 +280,7 @@ int hwi_classes_json(const struct hwi_classes *classes, FILE *out, struct hwi_er
   hwi_json_number(&json, "threads", recorded->demand.owner_count);
   hwi_json_number(&json, "requests", recorded->request_count);
   hwi_json_bool(&json, "few_requests", hwi_classes_are_few(classes));
+  hwi_json_bool(&json, "whole_run", hwi_tune_is_whole(classes->profile));
   write_needs(&json, classes, &classes->needs);
   if (classes->check_name)
     write_check(&json, classes);
@@ -306,6 +308,8 @@ static int write_worth(const struct hwi_classes *classes, const char *begin, FIL
   }
   if (classes->profile->sample_bytes)
     fprintf(out, "%s%s\n", begin, sample_note);
+  if (!hwi_tune_is_whole(classes->profile))
+    fprintf(out, "%s%s\n", begin, HWI_TUNE_CLASSES_DOUBT);
   bool failed = line.failed;
   hwi_line_release(&line);
   return failed ? hwi_error_set(error, HW_ERR_MEMORY, "no memory to write the answer") : HW_OK;

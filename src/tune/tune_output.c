@@ -73,7 +73,7 @@ static void print_doubts(struct hwi_text *text, const struct hwi_tune *tune)
   uint32_t heirs = 0;
   for (size_t i = 0; i < tune->count; i++)
     heirs += tune->processes[i].inherits_unknown;
-  hwi_tune_print_doubt(text, "the missing part may need a larger pool");
+  hwi_tune_print_doubt(text, HWI_TUNE_POOL_DOUBT);
   if (heirs) {
     hwi_line_counted(&text->line, heirs, "process");
     hwi_line_puts(&text->line,
@@ -141,6 +141,7 @@ int hwi_tune_json(const struct hwi_tune *tune, FILE *out, struct hwi_error *erro
   hwi_json_number(&json, "pool_bytes", tune->processes->pool_bytes);
   hwi_json_number(&json, "margin_percent", tune->margin_percent);
   hwi_json_number(&json, "replays", tune->passes);
+  hwi_json_bool(&json, "whole_run", hwi_tune_is_whole(tune->profile));
   hwi_json_begin_array(&json, "processes");
   for (size_t i = 0; i < tune->count; i++)
     write_process(&json, &tune->processes[i]);

@@ -32,10 +32,10 @@ bool hwi_tune_is_whole(const struct hwi_profile *profile)
   return !silences && !running && !evidence.lost_events && !evidence.damaged_chunks && !evidence.missing_chunks;
 }
 
-void hwi_tune_print_doubt(struct hwi_text *text, const char *consequence)
+void hwi_tune_print_doubt(struct hwi_text *text, const char *doubt)
 {
   if (hwi_tune_is_whole(text->profile))
     return;
-  hwi_line_printf(&text->line, "The recording does not hold the whole run: %s.", consequence);
+  hwi_line_puts(&text->line, doubt);
   hwi_text_end_wrapped(text, 0, HWI_ALARM);
 }

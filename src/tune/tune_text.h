@@ -12,8 +12,11 @@ void hwi_tune_print_part(struct hwi_text *text, uint64_t bytes, uint64_t all, co
 /* Returns whether the recording holds the whole run of the processes that are counted. */
 bool hwi_tune_is_whole(const struct hwi_profile *profile);
 
-/* Prints a warning if the recording does not hold the whole run. `consequence` is what that may mean: "the missing part
- * may ...". */
-void hwi_tune_print_doubt(struct hwi_text *text, const char *consequence);
+/* For a recording that does not hold the whole run: the sentence that says so, and what that may mean. */
+#define HWI_TUNE_POOL_DOUBT "The recording does not hold the whole run: the missing part may need a larger pool."
+#define HWI_TUNE_CLASSES_DOUBT "The recording does not hold the whole run: the missing part may have other sizes."
+
+/* Prints such a sentence if it is so. */
+void hwi_tune_print_doubt(struct hwi_text *text, const char *doubt);
 
 #endif

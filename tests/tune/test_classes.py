@@ -349,9 +349,21 @@ def test_nothing_to_tune(recorded, hw):
     assert done.returncode == 2 and "nothing to tune" in done.stderr
 
 
-def test_an_incomplete_recording_is_said(recorded, hw):
+def test_an_incomplete_recording_is_said(recorded, stay, hw, tmp_path):
+    """Not only in the text: what is written to a file, and JSON, may be all that anyone looks at."""
     trace = recorded("for (unsigned i = 0; i < 700000; i++) free(malloc(i * 7919 % 50000));", "--max-size", "4M")
-    assert "does not hold the whole run" in hw("tune", "--classes", trace).stdout
+    said = "does not hold the whole run"
+    assert said in hw("tune", "--classes", trace).stdout
+    for kind in ("conf", "c"):
+        done = hw("tune", "--classes", trace, "-o", tmp_path / f"heap.{kind}")
+        assert said in done.stderr and said in (tmp_path / f"heap.{kind}").read_text()
+    for options in (["--classes"], []):
+        done = hw("tune", "--json", *options, trace)
+        assert said in done.stderr and json.loads(done.stdout)["whole_run"] is False
+        done = hw("tune", "--json", *options, stay)
+        assert not done.stderr and json.loads(done.stdout)["whole_run"] is True
+    checked = json.loads(hw("tune", "--json", "--classes", "--check", trace, stay).stdout)
+    assert (checked["whole_run"], checked["check"]["whole_run"]) == (True, False)
 
 
 # --- the config file ---
