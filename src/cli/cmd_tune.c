@@ -152,15 +152,17 @@ static int print_answer(const struct hwi_answer *how, write_fn *write, const voi
 }
 
 /* The next two: what only the text says by itself. */
-static void warn_of_doubt(const struct hwi_profile *profile, const struct hwi_answer *how, const char *doubt)
+static void warn_if_not_whole(const struct hwi_profile *profile, const char *doubt)
 {
-  if (how->format != HWI_FORMAT_TEXT && !hwi_tune_is_whole(profile))
+  if (!hwi_tune_is_whole(profile))
     hwi_warn("%s", doubt);
 }
 
-static void warn_of_few(const struct hwi_classes *classes)
+static void warn_if_few(const struct hwi_classes *classes)
 {
   struct hwi_line line = {0};
+  if (!hwi_classes_are_few(classes))
+    return;
   hwi_classes_say_few(classes, &line);
   hwi_warn("%s", hwi_line_text(&line));
   hwi_line_release(&line);
@@ -172,7 +174,8 @@ static int tune_pool(const struct hwi_tune_question *question, const struct hwi_
   struct hwi_error error = {0};
   if (hwi_tune_init(&tune, question, &error) < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
-  warn_of_doubt(question->profile, how, HWI_TUNE_POOL_DOUBT);
+  if (how->format != HWI_FORMAT_TEXT)
+    warn_if_not_whole(question->profile, HWI_TUNE_POOL_DOUBT);
   int status = print_answer(how, write_pool, &tune);
   hwi_tune_release(&tune);
   return status;
@@ -208,12 +211,12 @@ static int tune_classes(const struct hwi_tune_question *question, const struct v
   if (hwi_classes_init(&classes, question->profile, count, &question->replayer, &error) < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   int status = values->check ? check_table(&classes, values) : 0;
-  if (status == 0 && how->format != HWI_FORMAT_TEXT && hwi_classes_are_few(&classes))
-    warn_of_few(&classes);
-  if (status == 0) {
-    warn_of_doubt(question->profile, how, HWI_TUNE_CLASSES_DOUBT);
-    status = print_answer(how, write_classes, &classes);
+  if (status == 0 && how->format != HWI_FORMAT_TEXT) {
+    warn_if_few(&classes);
+    warn_if_not_whole(question->profile, HWI_TUNE_CLASSES_DOUBT);
   }
+  if (status == 0)
+    status = print_answer(how, write_classes, &classes);
   hwi_classes_release(&classes);
   return status;
 }

@@ -13,8 +13,9 @@ void hwi_tune_print_part(struct hwi_text *text, uint64_t bytes, uint64_t all, co
 bool hwi_tune_is_whole(const struct hwi_profile *profile);
 
 /* For a recording that does not hold the whole run: the sentence that says so, and what that may mean. */
-#define HWI_TUNE_POOL_DOUBT "The recording does not hold the whole run: the missing part may need a larger pool."
-#define HWI_TUNE_CLASSES_DOUBT "The recording does not hold the whole run: the missing part may have other sizes."
+#define HWI_TUNE_DOUBT(consequence) "The recording does not hold the whole run: the missing part may " consequence "."
+#define HWI_TUNE_POOL_DOUBT HWI_TUNE_DOUBT("need a larger pool")
+#define HWI_TUNE_CLASSES_DOUBT HWI_TUNE_DOUBT("have other sizes")
 
 /* Prints such a sentence if it is so. */
 void hwi_tune_print_doubt(struct hwi_text *text, const char *doubt);
