@@ -222,6 +222,27 @@ static void much_free_memory_goes_back_at_once(void **state)
   hw_heap_destroy(heap);
 }
 
+/* 50 MB stay in use of 350 MB: a tenth of them may stay free. */
+static void what_stays_free_is_less_after_much(void **state)
+{
+  (void)state;
+#ifdef HW_SANITIZED_THREAD
+  skip();
+#endif
+  enum { STAYING = MOST_BLOCKS / 7 };
+  struct hw_heap *heap = new_heap();
+  memset(blocks, 1, sizeof blocks);
+  size_t before = resident_bytes();
+  allocate(heap, STAYING);
+  size_t in_use = resident_bytes() - before;
+  for (int i = STAYING; i < MOST_BLOCKS; i++)
+    memset(blocks[i] = hw_heap_alloc(heap, BLOCK_BYTES), 1, BLOCK_BYTES);
+  for (int i = STAYING; i < MOST_BLOCKS; i++)
+    assert_int_equal(hw_heap_free(heap, blocks[i]), HW_HEAP_OK);
+  assert_in_range(resident_bytes(), before, before + in_use + in_use / 10);
+  hw_heap_destroy(heap);
+}
+
 static long page_faults(void)
 {
   struct rusage usage;
@@ -282,14 +303,21 @@ static void what_was_needed_a_moment_ago_is_kept(void **state)
   assert_true(kept_after(1, 20) < 14 * MIB); /* the heap's clock has ticks of up to 10 ms */
 }
 
-/* 50 MB each time: more than is kept without need. */
+/* 50 MB, and 350 MB: more than is kept without need. The first cycle and one mistake have page faults, and some for what
+ * is kept in a thread. */
 static void what_is_taken_again_soon_is_kept(void **state)
 {
   (void)state;
-  double longest_s, cycles = cycles_with_page_faults(20, MOST_BLOCKS / 7, 0, &longest_s);
-  if (cycles >= 10 && longest_s > 0.8) /* of the second that is soon */
-    skip();
-  assert_true(cycles < 10);
+  static const struct {
+    int cycles, count;
+    long pause_ms;
+  } cases[] = {{20, MOST_BLOCKS / 7, 0}, {20, MOST_BLOCKS / 7, 60}, {6, MOST_BLOCKS, 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    double longest_s, cycles = cycles_with_page_faults(cases[i].cycles, cases[i].count, cases[i].pause_ms, &longest_s);
+    if (cycles >= 2.4 && longest_s > 0.8) /* of the second that is soon */
+      skip();
+    assert_true(cycles < 2.4);
+  }
 }
 
 /* To return 350 MB and take them again costs so much that what is taken again after more than a second is soon, too. */
@@ -297,9 +325,9 @@ static void what_is_much_and_taken_again_later_is_kept(void **state)
 {
   (void)state;
   double longest_s, cycles = cycles_with_page_faults(8, MOST_BLOCKS, 1100, &longest_s);
-  if (cycles >= 5 && longest_s > 4) /* of 5.6 s, since 16 s for each GB are soon */
+  if (cycles >= 2.4 && longest_s > 4) /* of 5.6 s, since 16 s for each GB are soon */
     skip();
-  assert_true(cycles < 5);
+  assert_true(cycles < 2.4);
 }
 
 /* Page faults are counted: each is to be of 4,096 bytes, also where the system gives huge pages by itself. */
@@ -318,6 +346,7 @@ int main(void)
       cmocka_unit_test(it_touches_two_also_where_huge_pages_would_be_good),
       cmocka_unit_test(a_free_large_block_is_given_out_for_another_size),
       cmocka_unit_test(much_free_memory_goes_back_at_once),
+      cmocka_unit_test(what_stays_free_is_less_after_much),
       cmocka_unit_test(what_was_needed_a_moment_ago_is_kept),
       cmocka_unit_test(what_is_taken_again_soon_is_kept),
       cmocka_unit_test(what_is_much_and_taken_again_later_is_kept),

@@ -267,7 +267,7 @@ struct hw_heap {
   uint64_t needed_ns;                     /* when memory was last taken */
   uint64_t returned_ns;                   /* when memory was last returned, or that was found to be a mistake */
   size_t returned_bytes, new_bytes;       /* returned lately; taken from the system since */
-  unsigned patience;                      /* how often it was a mistake: the times and shares are 2 to this power */
+  unsigned patience;                      /* after a mistake: the times and shares are 2 to this power as large */
   size_t mapped_bytes, peak_mapped_bytes; /* without descriptors */
   size_t large_bytes;                     /* in allocated large blocks */
   struct hwi_libc_blocks libc_blocks;

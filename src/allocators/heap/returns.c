@@ -6,9 +6,8 @@
  * back, too. What exceeds a larger share goes back at once, since perhaps no thread passes by later; that share is
  * the largest while memory was taken a moment ago. The heap learns from its mistakes: if half of what was returned is
  * taken from the system again within a second, or longer if it was much, it was returned too early, and the time and
- * the larger share grow to four times as much, up to 800 ms and all that the heap has had. They halve when memory is
- * returned and the last time was no mistake. So a program that goes up and down pays for that only at its beginning,
- * if at all.
+ * the larger share grow to 800 ms and all that the heap has had. They halve when memory is returned and the last time
+ * was no mistake. So a program that goes up and down pays for that once, if at all.
  *
  * How. The system calls take as long as the memory is large, so no other thread may have to wait for them. What is to
  * go back becomes pending: its slices are neither free nor used, and its units stay taken, so that no thread gets
@@ -37,8 +36,7 @@ enum {
   SOON_MS = 1000,
   IDLE_MS = 200,
   SOON_NS_PER_BYTE = 16, /* to return a byte and to touch it again takes some 0.5 ns, which may be 3 % of the time */
-  PATIENCE_STEP = 2,
-  MOST_PATIENCE = 5, /* 32 times as much */
+  PATIENCE_AFTER_MISTAKE = 5, /* 32 times as much */
 };
 
 /* --- how --- */
@@ -156,7 +154,7 @@ static void learn(struct hw_heap *heap, uint64_t now)
   bool is_soon = is_soon_after_return(heap, now);
   bool was_wrong = is_soon && heap->returned_bytes && heap->new_bytes >= heap->returned_bytes / 2;
   if (was_wrong) {
-    heap->patience = (unsigned)hwi_smaller(heap->patience + PATIENCE_STEP, MOST_PATIENCE);
+    heap->patience = PATIENCE_AFTER_MISTAKE;
     heap->returned_ns = now;
   } else if (!is_soon && heap->patience > 0)
     heap->patience--;
@@ -178,19 +176,21 @@ static bool is_old(const struct hw_heap *heap, uint64_t now)
 
 /* Of a heap that was large, and is small now, no more is kept than of its size: it may never be needed again, and
  * then no thread passes by. What was needed a moment ago is more likely to be. And a heap that has been mistaken
- * seems to go up and down: with the most patience, it keeps all. */
+ * seems to go up and down: it keeps all. */
 static uint64_t least_excess_bytes(const struct hw_heap *heap, uint64_t now)
 {
   if (heap->patience > 0)
-    return larger(EXCESS_AFTER_MISTAKE_BYTES, heap->peak_mapped_bytes >> MOST_PATIENCE);
+    return larger(EXCESS_AFTER_MISTAKE_BYTES, heap->peak_mapped_bytes >> PATIENCE_AFTER_MISTAKE);
   if (heap->peak_mapped_bytes >= HWI_LARGE_HEAP_BYTES)
     return EXCESS_OF_LARGE_BYTES;
   return now - heap->needed_ns < return_after_ns(heap) ? EXCESS_IF_RECENT_BYTES : EXCESS_BYTES;
 }
 
+/* A share of what is in use, which is smaller the more the heap has had. */
 static uint64_t most_excess_bytes(const struct hw_heap *heap, uint64_t now)
 {
-  uint64_t part = (heap->taken_bytes + heap->large_bytes) / EXCESS_PART;
+  uint64_t used = heap->taken_bytes + heap->large_bytes;
+  uint64_t part = used > 0 ? used / (EXCESS_PART * larger(heap->peak_mapped_bytes / used, 1)) : 0;
   return larger(least_excess_bytes(heap, now), part) << heap->patience;
 }
 
