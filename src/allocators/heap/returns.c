@@ -126,6 +126,11 @@ static uint64_t larger(uint64_t a, uint64_t b)
   return a > b ? a : b;
 }
 
+static uint64_t used_bytes(const struct hw_heap *heap)
+{
+  return heap->taken_bytes + heap->large_bytes;
+}
+
 /* Returns how much free memory may be kept for any time, but `least_bytes` also if little is in use. */
 static size_t most_kept_bytes(const struct hw_heap *heap, size_t least_bytes)
 {
@@ -135,9 +140,8 @@ static size_t most_kept_bytes(const struct hw_heap *heap, size_t least_bytes)
   case HW_HEAP_RETURNS_ON_COLLECT:
     return SIZE_MAX;
   default:
-    return heap->config.keep_free_bytes
-               ? heap->config.keep_free_bytes
-               : (size_t)larger(least_bytes, (heap->taken_bytes + heap->large_bytes) / KEPT_PART);
+    return heap->config.keep_free_bytes ? heap->config.keep_free_bytes
+                                        : (size_t)larger(least_bytes, used_bytes(heap) / KEPT_PART);
   }
 }
 
@@ -186,11 +190,11 @@ static uint64_t least_excess_bytes(const struct hw_heap *heap, uint64_t now)
   return now - heap->needed_ns < return_after_ns(heap) ? EXCESS_IF_RECENT_BYTES : EXCESS_BYTES;
 }
 
-/* A share of what is in use, which is smaller the more the heap has had. */
+/* The larger the heap was, compared with what is in use, the smaller is the part of it. */
 static uint64_t most_excess_bytes(const struct hw_heap *heap, uint64_t now)
 {
-  uint64_t used = heap->taken_bytes + heap->large_bytes;
-  uint64_t part = used > 0 ? used / (EXCESS_PART * larger(heap->peak_mapped_bytes / used, 1)) : 0;
+  uint64_t used = used_bytes(heap), times_as_much = larger(heap->peak_mapped_bytes / larger(used, 1), 1);
+  uint64_t part = used / EXCESS_PART / times_as_much;
   return larger(least_excess_bytes(heap, now), part) << heap->patience;
 }
 
