@@ -166,10 +166,10 @@ struct hw_heap_config {
   size_t keep_free_bytes;
   /* For LATER: what was not needed for this time, up to 3,600,000, goes back when a thread next gives some back or
    * looks. If more than a limit above keep_free_bytes is free, what is above half of this limit goes back at once. The
-   * limit is a quarter of what is in use, but at least 8 MiB; 128 MiB, if memory was needed within this time; 2 MiB, if
-   * the heap has had 256 MiB. If the heap then takes half of it again within a second (16 s for each GB), the limit is at
-   * least 32 MiB, and time and limit become four times as much, at most 32 times: then the heap keeps all. They halve
-   * again later. Default: 25. */
+   * limit is a quarter of what is in use, divided by how many times as much the heap has had; but at least 8 MiB; 128
+   * MiB, if memory was needed within this time; 2 MiB, if the heap has had 256 MiB. If the heap then takes half of it
+   * again within a second (16 s for each GB), the time becomes 32 times as long, and the limit all that the heap has
+   * had. They halve again later. Default: 25. */
   size_t return_after_ms;
   enum hw_heap_pages pages;
   /* Memory is present when it was taken from the system: using it for the first time causes no page fault. */

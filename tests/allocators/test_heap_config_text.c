@@ -58,7 +58,13 @@ static void values_are_read(void **state)
   } cases[] = {
       {"class_bytes", "16", "16"},
       {"class_bytes", " 16,\t32  ,1K", "16,32,1024"},
+      {"class_bytes", "16 32,64 ", "16,32,64"},
+      {"class_bytes", "", NULL},
       {"class_bytes", ",", NULL},
+      {"class_bytes", ",16", NULL},
+      {"class_bytes", "16,,32", NULL},
+      {"class_bytes", "16, ,32", NULL},
+      {"class_bytes", "16, ", NULL},
       {"class_bytes", "16;32", NULL},
       {"class_bytes", "16,x", NULL},
       {"arena_bytes", "8M", "8388608"},

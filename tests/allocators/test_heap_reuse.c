@@ -312,9 +312,7 @@ static void what_is_taken_again_soon_is_kept(void **state)
   } cases[] = {{20, MOST_BLOCKS / 7, 0}, {20, MOST_BLOCKS / 7, 60}, {6, MOST_BLOCKS, 0}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     double longest_s, cycles = cycles_with_page_faults(cases[i].cycles, cases[i].count, cases[i].pause_ms, &longest_s);
-    if (cycles >= 2.4 && longest_s > 0.8) /* of the second that is soon */
-      skip();
-    assert_true(cycles < 2.4);
+    assert_true(cycles < 2.4 || longest_s > 0.8); /* of the second that is soon: else the machine was too slow */
   }
 }
 

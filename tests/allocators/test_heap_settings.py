@@ -120,6 +120,14 @@ def test_values_that_exclude_each_other_are_said(user):
                               f"heapwright: {PREFIX}RETURN_AFTER_MS=3 must be left out unless `returns` is later; the default is used\n")
 
 
+def test_a_setting_that_another_ones_default_excludes_is_said(user):
+    """Touched memory stays: what is excluded is not clear from the settings alone."""
+    process = user("wrong", "foreign", **settings(TOUCH="1", KEEP_FREE_BYTES="1M", RETURN_AFTER_MS="3"))
+    rule = "must be left out if `touch` or `lock_memory` is set and `returns` is not; the default is used"
+    assert process.stdout == "done\n"
+    assert process.stderr == f"heapwright: {PREFIX}KEEP_FREE_BYTES=1M {rule}\nheapwright: {PREFIX}RETURN_AFTER_MS=3 {rule}\n"
+
+
 def test_a_variable_of_no_setting_is_said(user):
     process = user("wrong", "foreign", **settings(CLASSES="16"), HEAPWRIGHT_POOL_SIZE="1M")
     assert process.stderr == f"heapwright: {PREFIX}CLASSES=16 has no effect: the heap has no such setting\n"

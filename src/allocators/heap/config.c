@@ -174,15 +174,19 @@ static bool is_lock_right(const struct hw_heap_config *config, struct hw_heap_er
          fail(error, "lock", 0, "must not be none unless `threads` is single");
 }
 
+static const char if_touched[] = "must be left out if `touch` or `lock_memory` is set and `returns` is not";
+
 /* How free memory goes back also decides which of the other members have an effect. */
 static bool is_return_right(const struct hw_heap_config *config, struct hw_heap_error *error)
 {
   enum hw_heap_returns returns = returns_of(config);
   bool keeps = returns == HW_HEAP_RETURNS_LATER || returns == HW_HEAP_RETURNS_ABOVE;
+  bool is_default = config->returns == HW_HEAP_RETURNS_DEFAULT;
   if (config->keep_free_bytes && !keeps)
-    return fail(error, "keep_free_bytes", 0, "must be left out unless `returns` is later or above");
+    return fail(error, "keep_free_bytes", 0,
+                is_default ? if_touched : "must be left out unless `returns` is later or above");
   if (config->return_after_ms && returns != HW_HEAP_RETURNS_LATER)
-    return fail(error, "return_after_ms", 0, "must be left out unless `returns` is later");
+    return fail(error, "return_after_ms", 0, is_default ? if_touched : "must be left out unless `returns` is later");
   return true;
 }
 

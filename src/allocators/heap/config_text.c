@@ -9,7 +9,8 @@
 
 enum { MOST_DIGITS = 32 }; /* of a number with its suffix */
 
-static const char separators[] = ", \t";
+static const char blanks[] = " \t";
+static const char separators[] = ", \t"; /* of numbers */
 static const char default_word[] = "default";
 
 /* Reads the next number of a list, and moves *text past it. */
@@ -26,14 +27,26 @@ static bool read_number(const char **text, size_t bias, size_t *value)
   return hwi_size_parse(word, &number) && !__builtin_add_overflow(number, bias, value);
 }
 
+/* Moves *text to the next number of a list, or to its end. Returns false if there is a comma and then no number. */
+static bool skip_separator(const char **text)
+{
+  *text += strspn(*text, blanks);
+  if (**text != ',')
+    return true;
+  *text += 1 + strspn(*text + 1, blanks);
+  return **text;
+}
+
 static bool read_list(size_t list[HW_HEAP_MOST_CLASSES], size_t *count, const char *text)
 {
   size_t found = 0;
-  for (text += strspn(text, separators); *text; text += strspn(text, separators))
-    if (found == HW_HEAP_MOST_CLASSES || !read_number(&text, 0, &list[found++]))
+  text += strspn(text, blanks);
+  do
+    if (found == HW_HEAP_MOST_CLASSES || !read_number(&text, 0, &list[found++]) || !skip_separator(&text))
       return false;
+  while (*text);
   *count = found;
-  return found != 0;
+  return true;
 }
 
 static bool read_word(const struct hwi_heap_field *field, const char *text, unsigned *value)
