@@ -20,9 +20,11 @@
  * libheapwright-heap do not wait, also if a heap is set; only free does, if there is no memory to note the block.
  *
  * A module that contains this code may be closed when its heaps are destroyed and no thread is in a function of this
- * header, or is ending; and loaded again. Its destructors may destroy them, unless they have the priority 101. glibc
- * has little room for thread-local variables of modules that are loaded later: it is enough for some seven such modules
- * at a time.
+ * header, or is ending; and loaded again. Its destructors may destroy them, unless they have the priority 101. If its
+ * heaps are not destroyed, their memory stays, and after some twelve times new heaps have no memory. glibc has little
+ * room for thread-local variables of modules that are loaded later: it is enough for some nine such modules, and a
+ * module leaves its room free again only if those that were loaded after it were closed before. For more, set
+ * GLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384 in the environment, or link the modules with -Wl,-z,nodelete.
  *
  * If the environment has HEAPWRIGHT_HEAP_LIBC=1 when a heap is created, its blocks are those of malloc, so that
  * valgrind and the sanitizers see each of them; this is slow. An address that is none of the heap's blocks, also one
@@ -243,7 +245,8 @@ enum hw_heap_fault hw_heap_free(struct hw_heap *heap, void *block);
 bool hw_heap_resize_in_place(struct hw_heap *heap, void *block, size_t bytes);
 
 /* Returns how many usable bytes a block has at least that is requested with `bytes`, without allocating one: a buffer
- * that is to grow can be requested with this size. With HEAPWRIGHT_HEAP_LIBC, it is `bytes`. */
+ * that is to grow can be requested with this size. With HEAPWRIGHT_HEAP_LIBC, and if no block can be so large, it is
+ * `bytes`. */
 size_t hw_heap_good_bytes(const struct hw_heap *heap, size_t bytes);
 
 /* Returns how many bytes of an allocated block may be used; 0 for NULL or after a fault. */

@@ -9,12 +9,12 @@
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
-__thread struct hwi_lock_words hwi_lock_words = {HWI_LOCK_NEVER, 0};
+HWI_THREAD_LOCAL struct hwi_lock_words hwi_lock_words = {HWI_LOCK_NEVER, 0};
 
 static const char never = 0;
 const char *hwi_lock_alone = &never;
 
-__thread bool hwi_lock_closed_by_me;
+HWI_THREAD_LOCAL hwi_thread_flag hwi_lock_closed_by_me;
 
 void hwi_lock_begin(void)
 {
@@ -136,30 +136,68 @@ bool hwi_lock_spin(struct hwi_lock *lock)
  * A thread that waits for a lock is counted before it reads whether the lock is being closed. The thread that closes
  * sets the state before it reads whether any thread waits. So one of the two sees the other. The locks are closed once
  * the closing thread has them and no thread waits. Threads that wait are let through first; none joins them meanwhile,
- * so this ends.
+ * so this ends. A thread whose wait a signal handler has interrupted to fork does not count as one that waits: of two
+ * such threads, each would wait for the other.
  */
 
 enum { OPEN, CLOSING };
 
 static uint32_t state = OPEN;
-static uint32_t waiting;  /* threads in hwi_lock_wait */
+static uint32_t waiting;  /* calls of hwi_lock_wait, of threads that do not close the locks */
 static uint32_t watching; /* threads that close the locks, and sleep until none waits */
-/* Of these, calls of this thread: a signal handler may fork while its thread waits or watches. */
-static __thread uint32_t own_waits, own_watches;
-/* Forks of this thread that are closing the locks or have closed them: a handler may interrupt one, and fork. */
-static __thread unsigned closing;
+/* Of this thread. A signal handler may fork while its thread waits, watches or forks, so each of these is counted. */
+static HWI_THREAD_LOCAL struct {
+  uint32_t waits;        /* `waiting` counts them unless the thread closes the locks */
+  uint32_t watches;      /* `watching` counts them */
+  uint32_t closing;      /* forks that are closing the locks, or have closed them */
+  uint32_t forks_within; /* forks within a call or within another fork; they do not close the locks */
+} thread_counts;
 
 bool hwi_lock_is_closed(void)
 {
   return __atomic_load_n(&state, __ATOMIC_SEQ_CST) != OPEN;
 }
 
-/* A handler that forks sees both changes or none. */
-static void count(uint32_t *all, uint32_t *own, uint32_t change)
+static void change_waiting(uint32_t change)
+{
+  __atomic_add_fetch(&waiting, change, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&watching, __ATOMIC_SEQ_CST))
+    hwi_os_wake_all(&waiting);
+}
+
+/* A handler that forks sees all changes or none, as for the next ones. */
+static void count_wait(uint32_t change)
 {
   uint64_t held = hwi_os_hold_async_signals();
-  *own += change;
-  __atomic_add_fetch(all, change, __ATOMIC_SEQ_CST);
+  thread_counts.waits += change;
+  if (!thread_counts.closing)
+    change_waiting(change);
+  hwi_os_release_signals(held);
+}
+
+static void count_watch(uint32_t change)
+{
+  uint64_t held = hwi_os_hold_async_signals();
+  thread_counts.watches += change;
+  __atomic_add_fetch(&watching, change, __ATOMIC_SEQ_CST);
+  hwi_os_release_signals(held);
+}
+
+static void begin_closing(void)
+{
+  uint64_t held = hwi_os_hold_async_signals();
+  if (thread_counts.closing++ == 0)
+    change_waiting(-thread_counts.waits);
+  hwi_os_release_signals(held);
+}
+
+/* To be called with the outer lock: no other thread closes the locks. */
+static void end_closing(void)
+{
+  uint64_t held = hwi_os_hold_async_signals();
+  if (--thread_counts.closing == 0)
+    change_waiting(thread_counts.waits);
+  __atomic_store_n(&state, thread_counts.closing ? CLOSING : OPEN, __ATOMIC_SEQ_CST);
   hwi_os_release_signals(held);
 }
 
@@ -168,30 +206,22 @@ bool hwi_lock_wait(struct hwi_lock *lock)
   learn_tid();
   if (try_for_a_moment(lock))
     return true;
-  count(&waiting, &own_waits, 1);
+  count_wait(1);
   bool has_it = take_soon(lock, false);
   if (!has_it && !hwi_lock_is_closed()) {
     wait_in_turn(lock, 0);
     has_it = true;
   }
-  count(&waiting, &own_waits, (uint32_t)-1);
-  if (__atomic_load_n(&watching, __ATOMIC_SEQ_CST))
-    hwi_os_wake_all(&waiting);
+  count_wait((uint32_t)-1);
   return has_it;
-}
-
-static uint32_t others_waiting(void)
-{
-  uint32_t all = __atomic_load_n(&waiting, __ATOMIC_SEQ_CST);
-  return all > own_waits ? all : 0;
 }
 
 static void wait_for_waiting(void)
 {
-  count(&watching, &own_watches, 1);
-  for (uint32_t all; (all = others_waiting());)
-    hwi_os_wait_for_change(&waiting, all);
-  count(&watching, &own_watches, (uint32_t)-1);
+  count_watch(1);
+  for (uint32_t others; (others = __atomic_load_n(&waiting, __ATOMIC_SEQ_CST));)
+    hwi_os_wait_for_change(&waiting, others);
+  count_watch((uint32_t)-1);
 }
 
 static void give_if_mine(const struct hwi_lock_set *set)
@@ -225,12 +255,12 @@ static bool take_inner(const struct hwi_lock_set *set)
 static void close_all(const struct hwi_lock_set *set)
 {
   enum { PAUSE_NS = 1000000 };
-  closing++;
+  begin_closing();
   for (;;) {
     wait_in_turn(set->outer, 0); /* first: another fork opens the locks when it ends */
     __atomic_store_n(&state, CLOSING, __ATOMIC_SEQ_CST);
     bool has_all = take_inner(set);
-    if (has_all && !others_waiting()) {
+    if (has_all && !__atomic_load_n(&waiting, __ATOMIC_SEQ_CST)) {
       hwi_lock_closed_by_me = true;
       return;
     }
@@ -246,8 +276,7 @@ static void close_all(const struct hwi_lock_set *set)
 static void open_inner(const struct hwi_lock_set *set)
 {
   hwi_lock_closed_by_me = false;
-  closing--;
-  __atomic_store_n(&state, closing ? CLOSING : OPEN, __ATOMIC_SEQ_CST);
+  end_closing();
   give_inner(set);
 }
 
@@ -259,16 +288,14 @@ static void renew_all(const struct hwi_lock_set *set)
   for (struct hwi_lock *lock = set->outer; lock; lock = set->next(lock))
     *lock = hwi_lock_is_mine(lock) ? (struct hwi_lock){tid, lock->taken_by} : (struct hwi_lock){0};
   hwi_lock_words = (struct hwi_lock_words){0, tid};
-  if (!closing)
+  if (!thread_counts.closing)
     state = OPEN;
-  waiting = own_waits;
-  watching = own_watches;
+  waiting = thread_counts.closing ? 0 : thread_counts.waits;
+  watching = thread_counts.watches;
   hwi_os_release_signals(held);
 }
 
 /* --- forks within a call, or within another fork --- */
-
-static __thread unsigned forks_within; /* of this thread; they do not close the locks */
 
 /* Tries until then, and some times in any case. The thread that has the lock may wait for one that this thread has: by the lock, or by one
  * of libc's fork. */
@@ -280,7 +307,7 @@ static bool take_until(struct hwi_lock *lock, uint64_t end_ns)
       return false;
     hwi_os_sleep_ns(PAUSE_NS);
   }
-  lock->taken_by = forks_within;
+  lock->taken_by = thread_counts.forks_within;
   return true;
 }
 
@@ -289,7 +316,7 @@ static bool take_until(struct hwi_lock *lock, uint64_t end_ns)
 static void begin_fork_within(const struct hwi_lock_set *set)
 {
   enum { PATIENCE_NS = 500000000 };
-  forks_within++;
+  thread_counts.forks_within++;
   if (hwi_lock_is_alone() || hwi_lock_is_mine(set->last))
     return;
   uint64_t end_ns = hwi_os_coarse_ns() + PATIENCE_NS;
@@ -302,7 +329,7 @@ static void begin_fork_within(const struct hwi_lock_set *set)
 
 static void give_if_taken_within(struct hwi_lock *lock)
 {
-  if (hwi_lock_is_mine(lock) && lock->taken_by == forks_within) {
+  if (hwi_lock_is_mine(lock) && lock->taken_by == thread_counts.forks_within) {
     lock->taken_by = 0;
     hwi_lock_give(lock);
   }
@@ -316,7 +343,7 @@ static void end_fork_within(const struct hwi_lock_set *set)
       give_if_taken_within(lock);
     give_if_taken_within(set->outer);
   }
-  forks_within--;
+  thread_counts.forks_within--;
 }
 
 /* --- forks --- */
@@ -333,7 +360,7 @@ bool hwi_lock_before_fork(const struct hwi_lock_set *set, bool has_inner)
 
 bool hwi_lock_after_fork(const struct hwi_lock_set *set, bool is_child)
 {
-  bool was_within = forks_within;
+  bool was_within = thread_counts.forks_within;
   if (is_child)
     renew_all(set);
   if (was_within)

@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/thread_local.h"
 #include "platform/os_heap.h"
 #include "platform/os_inline.h"
 
@@ -48,7 +49,7 @@ struct hwi_lock_words {
   uint32_t free, mine;
 };
 
-extern __thread struct hwi_lock_words hwi_lock_words __attribute__((visibility("hidden"), tls_model("initial-exec")));
+extern HWI_THREAD_LOCAL struct hwi_lock_words hwi_lock_words __attribute__((visibility("hidden")));
 
 /* Tries to take the lock until it succeeds, without sleeping. Returns false, and does not take it, if the caller has to wait in
  * another way: the lock is closed, or the calling thread has it, or has a real-time policy and would keep the holder from
@@ -112,7 +113,7 @@ static inline enum hwi_lock_result hwi_lock_enter(struct hwi_lock *lock)
   return hwi_lock_try_take(lock) || hwi_lock_wait(lock) ? HWI_LOCK_TAKEN : HWI_LOCK_CLOSED;
 }
 
-extern __thread bool hwi_lock_closed_by_me __attribute__((visibility("hidden"), tls_model("initial-exec")));
+extern HWI_THREAD_LOCAL hwi_thread_flag hwi_lock_closed_by_me __attribute__((visibility("hidden")));
 
 /* Returns whether the calling thread is the one that forks, and has closed the locks: it has them, in the child too, where
  * its tid is a new one. A program's own handlers for forks may run then. */

@@ -172,7 +172,7 @@ static int run(const void *given, int word_count, char **names)
 {
   struct values values = *(const struct values *)given;
   struct hwi_error error = {0};
-  char *preload = NULL, *library = NULL;
+  char *preload = NULL, *library = NULL, *printed = NULL;
   int status = hwi_answer_check(&values.answer);
   if (status != 0)
     return status;
@@ -185,14 +185,18 @@ static int run(const void *given, int word_count, char **names)
   if (values.list)
     return list_rules(&values);
   if ((word_count == 1 && hwi_allocator_find(&preload, names[0], &error) < 0) ||
-      hwi_allocator_provider(&library, preload, &error) < 0)
+      hwi_allocator_provider(&library, &printed, preload, &error) < 0)
     status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   else if (preload && !hwi_allocator_is_loaded(preload, &error))
     status = hwi_fail(HWI_EXIT_TROUBLE, "%s: %s", names[0], *error.text ? error.text : "the loader does not take it");
-  else
+  else {
+    if (printed && *printed) /* perhaps that a setting is wrong, and another one is tested than was meant */
+      hwi_warn("a program on %s prints: %s", library, printed);
     status = test(&values, preload, library);
+  }
   free(preload);
   free(library);
+  free(printed);
   return status;
 }
 

@@ -75,7 +75,7 @@ def test_a_block_of_libcs_is_freed_by_libc(user):
 
 def test_a_bad_value_is_said(user):
     process = user("churn", HEAPWRIGHT_CHECK="2")
-    assert (process.stdout, process.stderr) == ("done\n", "heapwright: HEAPWRIGHT_CHECK=2 must be 0 or 1; the default is used\n")
+    assert (process.stdout, process.stderr) == ("done\n", "heapwright: HEAPWRIGHT_CHECK=2 must be 0 or 1; its default is used\n")
 
 
 # --- heaps as objects ---
@@ -95,8 +95,11 @@ def test_a_module_with_a_heap_is_loaded_many_times(programs, source, name):
     program = programs(PROGRAMS / "load_often.c", name="load-often")
     module = programs(PROGRAMS / source[0], *source[1:], "-shared", "-fPIC", f"-I{ROOT}/include", LIBRARY.parent / "static/libheapwright-heaps.a",
                       "-pthread", name=name)
-    done = subprocess.run([program, module], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+    other = module.with_name(f"other-{name}")
+    shutil.copy(module, other)  # two at once: the loader takes room for thread-local variables back only of the length that it expects
+    for modules in [module], [module, other]:
+        done = subprocess.run([program, *modules], capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 
 # --- by the tool ---

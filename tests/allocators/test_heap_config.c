@@ -26,7 +26,7 @@ static void errors_name_the_member(void **state)
     const char *field;
     size_t index;
   } cases[] = {
-      {{.class_count = 3}, "class_bytes", 0},
+      {{.class_count = 3}, "class_count", 0},
       {{.class_bytes = not_16}, "class_count", 0},
       {{.class_bytes = many, .class_count = HW_HEAP_MOST_CLASSES + 1}, "class_count", 0},
       {{.class_bytes = not_16, .class_count = 3}, "class_bytes", 1},
@@ -35,14 +35,14 @@ static void errors_name_the_member(void **state)
       {{.class_bytes = twice, .class_count = 3}, "class_bytes", 1},
       {{.class_bytes = short_of_it, .class_count = 2}, "class_bytes", 1},
       {{.class_bytes = beyond, .class_count = 3}, "class_bytes", 1},
-      {{.page_bytes_count = 1}, "page_bytes", 0},
+      {{.page_bytes_count = 1}, "page_bytes_count", 0},
       {{.page_bytes = no_slices}, "page_bytes_count", 0},
       {{.page_bytes = no_slices, .page_bytes_count = 3}, "page_bytes_count", 0},
       {{.class_bytes = three, .class_count = 3, .page_bytes = no_slices, .page_bytes_count = 2}, "page_bytes_count", 0},
       {{.class_bytes = three, .class_count = 3, .page_bytes = no_slices, .page_bytes_count = 3}, "page_bytes", 1},
       {{.page_bytes = too_long, .page_bytes_count = 1}, "page_bytes", 0},
       {{.page_bytes = none, .page_bytes_count = 1}, "page_bytes", 0},
-      {{.thread_pages_count = 1}, "thread_pages", 0},
+      {{.thread_pages_count = 1}, "thread_pages_count", 0},
       {{.thread_pages = many_pages, .thread_pages_count = 3}, "thread_pages_count", 0},
       {{.thread_pages = too_many, .thread_pages_count = 1}, "thread_pages", 0},
       {{.class_bytes = three, .class_count = 3, .thread_pages = many_pages, .thread_pages_count = 3},

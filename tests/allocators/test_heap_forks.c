@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -192,6 +193,75 @@ static void a_fork_does_not_wait_for_ever(void **state)
   pthread_barrier_wait(&barrier);
   assert_int_equal(pthread_join(thread, NULL), 0);
   pthread_barrier_destroy(&barrier);
+}
+
+/* --- in handlers that have interrupted threads which wait for a lock --- */
+
+enum { WAITING_THREADS = 2 };
+
+static int tids[WAITING_THREADS];
+static pthread_barrier_t in_handlers;
+
+static void close_in_handler(int number)
+{
+  (void)number;
+  pthread_barrier_wait(&in_handlers);
+  close_locks(NULL);
+}
+
+static void *wait_for_inner(void *tid)
+{
+  *(int *)tid = gettid();
+  hwi_lock_leave(&inner, hwi_lock_enter(&inner));
+  return tid;
+}
+
+static bool is_asleep(int tid)
+{
+  char path[64], state = 0;
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
+  FILE *file = fopen(path, "r");
+  bool is_read = file && fscanf(file, "%*d (%*[^)]) %c", &state) == 1;
+  if (file)
+    fclose(file);
+  return is_read && state == 'S';
+}
+
+static void await_sleep(const int *tid)
+{
+  while (!__atomic_load_n(tid, __ATOMIC_RELAXED) || !is_asleep(*tid))
+    usleep(1000);
+}
+
+/* Each of them would let the other one have its lock first. */
+static void handlers_fork_while_their_threads_wait(void **state)
+{
+  (void)state;
+#ifdef HW_SANITIZED_THREAD
+  skip(); /* it runs handlers later */
+#endif
+  pthread_t threads[WAITING_THREADS];
+  struct sigaction action = {.sa_handler = close_in_handler}, before;
+  sigaction(SIGUSR1, &action, &before);
+  pthread_barrier_init(&in_handlers, NULL, WAITING_THREADS + 1);
+  hwi_lock_take_always(&inner);
+  for (int i = 0; i < WAITING_THREADS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, wait_for_inner, &tids[i]), 0);
+  for (int i = 0; i < WAITING_THREADS; i++) {
+    await_sleep(&tids[i]);
+    pthread_kill(threads[i], SIGUSR1);
+  }
+  pthread_barrier_wait(&in_handlers);
+  hwi_lock_give(&inner);
+  alarm(PATIENCE_S);
+  for (int i = 0; i < WAITING_THREADS; i++)
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+  alarm(0);
+  assert_false(hwi_lock_is_closed());
+  close_locks(NULL); /* no thread counts as one that waits */
+  assert_int_equal(inner.word, 0);
+  pthread_barrier_destroy(&in_handlers);
+  sigaction(SIGUSR1, &before, NULL);
 }
 
 /* --- while a thread takes back what others have freed --- */
@@ -790,6 +860,7 @@ int main(void)
       cmocka_unit_test(locks_of_forks_in_one_another),
       cmocka_unit_test(a_handler_forks_before_a_thread_that_waits_for_it),
       cmocka_unit_test(a_fork_does_not_wait_for_ever),
+      cmocka_unit_test(handlers_fork_while_their_threads_wait),
       cmocka_unit_test(a_handler_forks_while_blocks_are_taken_back),
       cmocka_unit_test(threads_with_locks_fork),
       cmocka_unit_test(a_thread_with_a_lock_forks_while_others_work),

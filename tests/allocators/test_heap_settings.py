@@ -73,17 +73,18 @@ def test_what_the_system_refuses_is_said_once(user):
 @pytest.mark.parametrize("name, value, rule", [
     ("CLASS_BYTES", "16,40,32768", ": number 2 must be a multiple of 16, and not 0"),
     ("CLASS_BYTES", "16,64", ": number 2 must be 32768 for the last class, and less for all others"),
-    ("CLASS_BYTES", "many", " must be a list of at most 64 numbers"),
-    ("CLASS_BYTES", "", " must be a list of at most 64 numbers"),
-    ("CLASS_BYTES", " ".join(str(16 * i) for i in range(1, 66)), " must be a list of at most 64 numbers"),
-    ("PAGE_BYTES", "100K", ": number 1 must be a multiple of 64K, at most 2M"),
+    ("CLASS_BYTES", "many", " must be a list of at most 64 numbers, such as 16,64,32K"),
+    ("CLASS_BYTES", "", " must be a list of at most 64 numbers, such as 16,64,32K"),
+    ("CLASS_BYTES", " ".join(str(16 * i) for i in range(1, 66)), " must be a list of at most 64 numbers, such as 16,64,32K"),
+    ("PAGE_BYTES", "100K", ": number 1 must be a multiple of 64 KiB, at most 2 MiB"),
     ("PAGE_BYTES", "64K,64K", ": the length must be 1, or the number of classes"),
     ("THREAD_PAGES", "1025", ": number 1 must be from 0 to 1024"),
-    ("ARENA_BYTES", "5M", " must be a multiple of 4M, at most 1G"),
-    ("ARENA_BYTES", "4M,4M", " must be a multiple of 4M, at most 1G"),
-    ("ARENA_BYTES", "99999999999999999999999999999999999", " must be a multiple of 4M, at most 1G"),
-    ("ARENA_ALIGN_BYTES", "12M", " must be a power of two from 4M to 1G"),
-    ("ARENA_ALIGN_BYTES", "2M", " must be a power of two from 4M to 1G"),
+    ("ARENA_BYTES", "5M", " must be a multiple of 4 MiB, at most 1 GiB"),
+    ("ARENA_BYTES", "4M,4M", " must be a multiple of 4 MiB, at most 1 GiB"),
+    ("ARENA_BYTES", "4MB", " must be a multiple of 4 MiB, at most 1 GiB"),
+    ("ARENA_BYTES", "99999999999999999999999999999999999", " must be a multiple of 4 MiB, at most 1 GiB"),
+    ("ARENA_ALIGN_BYTES", "12M", " must be a power of two from 4 MiB to 1 GiB"),
+    ("ARENA_ALIGN_BYTES", "2M", " must be a power of two from 4 MiB to 1 GiB"),
     ("ARENA_GROWTH_PERCENT", "101", " must be from 0 to 100"),
     ("ARENA_GROWTH_PERCENT", "10%", " must be from 0 to 100"),
     ("THREADS", "single", " must be caching or central for the malloc of a process"),
@@ -102,7 +103,7 @@ def test_what_the_system_refuses_is_said_once(user):
 def test_a_wrong_value_is_said_and_the_default_is_used(user, name, value, rule):
     process = user("wrong", "foreign", **settings(**{name: value}))
     assert (process.returncode, process.stdout) == (0, "done\n")
-    assert process.stderr == f"heapwright: {PREFIX}{name}={value}{rule}; the default is used\n"
+    assert process.stderr == f"heapwright: {PREFIX}{name}={value}{rule}; its default is used\n"
 
 
 @pytest.mark.parametrize("value, size", [("yes", "32"), ("0", "32"), ("1", "24")])
@@ -116,14 +117,14 @@ def test_libcs_malloc_is_asked_for_by_a_number(subject, value, size):
 def test_values_that_exclude_each_other_are_said(user):
     process = user("wrong", "foreign", **settings(RETURNS="on-collect", KEEP_FREE_BYTES="1M", RETURN_AFTER_MS="3"))
     assert process.stdout == "done\n"
-    assert process.stderr == (f"heapwright: {PREFIX}KEEP_FREE_BYTES=1M must be left out unless `returns` is later or above; the default is used\n"
-                              f"heapwright: {PREFIX}RETURN_AFTER_MS=3 must be left out unless `returns` is later; the default is used\n")
+    assert process.stderr == (f"heapwright: {PREFIX}KEEP_FREE_BYTES=1M must be left out unless `returns` is later or above; its default is used\n"
+                              f"heapwright: {PREFIX}RETURN_AFTER_MS=3 must be left out unless `returns` is later; its default is used\n")
 
 
 def test_a_setting_that_another_ones_default_excludes_is_said(user):
     """Touched memory stays: what is excluded is not clear from the settings alone."""
     process = user("wrong", "foreign", **settings(TOUCH="1", KEEP_FREE_BYTES="1M", RETURN_AFTER_MS="3"))
-    rule = "must be left out if `touch` or `lock_memory` is set and `returns` is not; the default is used"
+    rule = "must be left out if `touch` or `lock_memory` is set and `returns` is not; its default is used"
     assert process.stdout == "done\n"
     assert process.stderr == f"heapwright: {PREFIX}KEEP_FREE_BYTES=1M {rule}\nheapwright: {PREFIX}RETURN_AFTER_MS=3 {rule}\n"
 
@@ -282,7 +283,7 @@ WRONG_CONFIG = ("#include <heapwright/heap.h>\nstatic const size_t classes[] = {
 
 def wrong_config_of(path):
     return (f"heapwright: hw_process_heap_config of {path}: class_bytes: number 2 must be a multiple of 16, and not 0; "
-            "the default is used\n")
+            "its default is used\n")
 
 
 def test_a_wrong_config_of_a_library_is_said(subject, tmp_path):

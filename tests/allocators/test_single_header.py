@@ -72,6 +72,45 @@ def test_the_declarations_stand_alone(header, name):
         assert f" U hw_{kind}_alloc" in symbols and f" T hw_{kind}" not in symbols
 
 
+@pytest.mark.parametrize("name", ["gcc", "clang"])
+def test_the_thread_sanitizer_finds_no_race(header, name):
+    """The compilers name it in different ways."""
+    source, program = header / "race.c", header / f"race-{name}"
+    source.write_text("""#define HEAPWRIGHT_HEAP_IMPLEMENTATION
+#include "heapwright-heap.h"
+#include <pthread.h>
+static void *work(void *heap)
+{
+  for (int i = 0; i < 40; i++) {
+    void *block = hw_heap_alloc(heap, 1000000);
+    hw_heap_usable_bytes(heap, block);
+    if (i % 2)
+      hw_heap_free(heap, block);
+  }
+  return heap;
+}
+int main(void)
+{
+  pthread_t threads[4];
+  struct hw_heap *heap = hw_heap_create(0, 0);
+  for (int i = 0; i < 4; i++)
+    pthread_create(&threads[i], 0, work, heap);
+  for (int i = 0; i < 4; i++)
+    pthread_join(threads[i], 0);
+  return !hw_heap_destroy(heap);
+}
+""")
+    built = subprocess.run([*compiler(name), "-O1", "-g", "-fsanitize=thread", "-I", header, source, "-o", program, "-pthread"],
+                           capture_output=True, text=True, check=False)
+    if "tsan" in built.stderr and "cannot find" in built.stderr:
+        pytest.skip(f"{name} has no thread sanitizer here")
+    assert built.returncode == 0, built.stderr
+    ran = subprocess.run([program], capture_output=True, text=True, timeout=60, check=False)
+    if "unexpected memory mapping" in ran.stderr:
+        pytest.skip("the thread sanitizer does not find the addresses that it needs on this kernel")
+    assert ran.returncode == 0, ran.stderr
+
+
 def test_containers_of_cxx_on_the_heap_in_one_file(header):
     """Without the header heap.h."""
     source = header / "containers.cc"

@@ -133,7 +133,7 @@ static bool is_list_right(const struct hw_heap_config *config, const struct hwi_
   const size_t *list = hwi_heap_field_list(config, field);
   bool is_classes = field->offset == offsetof(struct hw_heap_config, class_bytes);
   if (!list)
-    return count == 0 || fail(error, field->name, 0, "must be given if its count is");
+    return count == 0 || fail(error, field->count_name, 0, "must be 0 without a list");
   if (count == 0 || count > HW_HEAP_MOST_CLASSES)
     return fail(error, field->count_name, 0, "must be from 1 to 64");
   if (!is_classes && count != 1 && count != classes)

@@ -11,7 +11,7 @@
   .offset = offsetof(struct hw_heap_config, member)
 #define LIST(member, suffix, count)                                                                                    \
   FIELD(member, suffix, HWI_FIELD_LIST), .count_name = #count, .count_offset = offsetof(struct hw_heap_config, count), \
-                                         .text_rule = "must be a list of at most 64 numbers"
+                                         .text_rule = "must be a list of at most 64 numbers, such as 16,64,32K"
 
 static const char *const thread_words[] = {"caching", "central", "single", NULL};
 static const char *const lock_words[] = {"adaptive", "spinning", "none", NULL};
@@ -25,14 +25,14 @@ const struct hwi_heap_field hwi_heap_fields[HWI_HEAP_FIELDS] = {
     {LIST(class_bytes, "CLASS_BYTES", class_count), .least = HW_HEAP_ALIGN, .most = SIZE_MAX, .step = HW_HEAP_ALIGN,
      .rule = "must be a multiple of 16, and not 0"},
     {LIST(page_bytes, "PAGE_BYTES", page_bytes_count), .least = HWI_SLICE_BYTES, .most = HWI_SPAN_BYTES,
-     .step = HWI_SLICE_BYTES, .rule = "must be a multiple of 64K, at most 2M"},
+     .step = HWI_SLICE_BYTES, .rule = "must be a multiple of 64 KiB, at most 2 MiB"},
     {LIST(thread_pages, "THREAD_PAGES", thread_pages_count), .most = MOST_THREAD_PAGES, .step = 1,
      .rule = "must be from 0 to 1024"},
     {FIELD(arena_bytes, "ARENA_BYTES", HWI_FIELD_NUMBER), .least = HWI_UNIT_BYTES, .most = HWI_MOST_ARENA_BYTES,
-     .step = HWI_UNIT_BYTES, .rule = "must be a multiple of 4M, at most 1G"},
+     .step = HWI_UNIT_BYTES, .rule = "must be a multiple of 4 MiB, at most 1 GiB"},
     {FIELD(arena_align_bytes, "ARENA_ALIGN_BYTES", HWI_FIELD_NUMBER), .least = HWI_UNIT_BYTES,
      .most = HWI_MOST_ARENA_BYTES, .step = HWI_UNIT_BYTES, .is_power_of_two = true,
-     .rule = "must be a power of two from 4M to 1G"},
+     .rule = "must be a power of two from 4 MiB to 1 GiB"},
     {FIELD(arena_growth_percent, "ARENA_GROWTH_PERCENT", HWI_FIELD_NUMBER), .most = MOST_PERCENT, .step = 1,
      .rule = "must be from 0 to 100"},
     {FIELD(threads, "THREADS", HWI_FIELD_WORD), .text_rule = "must be caching or central", /* of a process */

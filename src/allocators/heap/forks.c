@@ -26,7 +26,7 @@
 #include "allocators/heap/heap_lock.h"
 #include "allocators/heap/space.h"
 
-static __thread bool was_alone __attribute__((tls_model("initial-exec")));
+static HWI_THREAD_LOCAL hwi_thread_flag was_alone;
 
 /* The order of the locks: that of the list of heaps, those of the heaps, that of the space. */
 static struct hwi_lock *next_lock(const struct hwi_lock *lock)

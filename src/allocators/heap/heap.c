@@ -63,8 +63,8 @@ static uint64_t generations;
 static bool has_begun, can_end_threads;
 static void (*leave_malloc)(void); /* NULL: malloc of the process is not on these heaps */
 
-__thread bool hwi_is_in_malloc;
-__thread struct hwi_lock *hwi_heap_lock_of_thread;
+HWI_THREAD_LOCAL hwi_thread_flag hwi_is_in_malloc;
+HWI_THREAD_LOCAL struct hwi_lock *hwi_heap_lock_of_thread;
 
 /* A heap that this thread has used, and its owner there. */
 struct used {
@@ -76,16 +76,16 @@ struct used {
 #define NO_GENERATION UINT64_MAX
 
 /* The heap that this thread used last. Its address identifies the thread. */
-static __thread struct used last __attribute__((tls_model("initial-exec"))) = {NO_GENERATION, NULL};
+static HWI_THREAD_LOCAL struct used last = {NO_GENERATION, NULL};
 
 /* All that it has used, and perhaps some that were destroyed: a hash table by the generation, with open addressing. */
-enum { FIRST_SLOTS = 8, SLOTS_OF_MAPPING = HWI_SYSTEM_PAGE_BYTES / sizeof(struct used) };
+enum { FIRST_SLOTS = 4, SLOTS_OF_MAPPING = HWI_SYSTEM_PAGE_BYTES / sizeof(struct used) };
 struct used_table {
   struct used *mapped; /* NULL: the first slots are used */
   size_t slot_count, used_count;
   struct used first[FIRST_SLOTS];
 };
-static __thread struct used_table all_used __attribute__((tls_model("initial-exec")));
+static HWI_THREAD_LOCAL struct used_table all_used;
 
 static enum hwi_lock_result take_heaps(void)
 {

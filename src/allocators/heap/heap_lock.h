@@ -9,8 +9,7 @@
 #include "allocators/lock.h"
 
 /* The lock of a heap that the thread has, or waits for, or has just left; or NULL. */
-extern __thread struct hwi_lock *hwi_heap_lock_of_thread
-    __attribute__((visibility("hidden"), tls_model("initial-exec")));
+extern HWI_THREAD_LOCAL struct hwi_lock *hwi_heap_lock_of_thread __attribute__((visibility("hidden")));
 
 static inline enum hwi_lock_result hwi_heap_lock_by(struct hw_heap *heap, bool spins, bool always)
 {

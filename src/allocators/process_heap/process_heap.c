@@ -35,10 +35,10 @@ static struct hwi_owner no_owner;
 static struct hw_heap heap = {.is_of_process = true, .is_alive = true};
 static bool checks_all_frees;
 static bool passes_on; /* all blocks are the next malloc's: it is wanted, or this libc has no handlers for forks */
-static __thread struct hwi_owner *mine __attribute__((tls_model("initial-exec"))) = &no_owner;
-static __thread struct hwi_owner *in_process __attribute__((tls_model("initial-exec"))); /* in `heap`, or NULL */
-static __thread struct hw_heap *central __attribute__((tls_model("initial-exec"))); /* one without caches that is set */
-static __thread bool has_ended __attribute__((tls_model("initial-exec")));
+static HWI_THREAD_LOCAL struct hwi_owner *mine = &no_owner;
+static HWI_THREAD_LOCAL struct hwi_owner *in_process; /* in `heap`, or NULL */
+static HWI_THREAD_LOCAL struct hw_heap *central;      /* one without caches that is set */
+static HWI_THREAD_LOCAL hwi_thread_flag has_ended;
 
 /* --- threads --- */
 

@@ -12,7 +12,7 @@ struct heap_stack {
   struct hw_heap *heaps[HW_HEAP_MOST_PUSHED + 1];
 };
 
-static __thread struct heap_stack stack __attribute__((tls_model("initial-exec")));
+static HWI_THREAD_LOCAL struct heap_stack stack;
 
 static struct hw_heap **top(void)
 {

@@ -14,6 +14,7 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 
+#include "base/thread_local.h"
 #include "platform/arch.h"
 
 #ifndef MADV_POPULATE_READ
@@ -22,7 +23,7 @@
 #endif
 
 /* See hwi_os_seal. */
-extern __thread bool hwi_call_is_sealed __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern HWI_THREAD_LOCAL hwi_thread_flag hwi_call_is_sealed __attribute__((visibility("hidden")));
 
 #define CALL(number, a, b, c, d, e, f)     \
   (__builtin_expect(hwi_call_is_sealed, 0) \

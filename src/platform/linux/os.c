@@ -28,7 +28,7 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-__thread bool hwi_call_is_sealed;
+HWI_THREAD_LOCAL hwi_thread_flag hwi_call_is_sealed;
 
 enum { KERNEL_SIGSET_BYTES = 8, IMPOSSIBLE_HOW = -1 };
 

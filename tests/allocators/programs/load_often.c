@@ -1,4 +1,4 @@
-/* load_often.c MODULE - loads heap_module.c or the like, uses it, and closes it, again and again. Prints "done" if nothing is left of it */
+/* load_often.c MODULE... - loads modules as heap_module.c, uses them, and closes them, again and again. Prints "done" if nothing is left of them */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,19 +14,25 @@ static int mappings(void)
   return lines;
 }
 
-static bool load_and_use(const char *path)
+static bool use(void *module)
 {
   int (*use)(void);
   void (*end)(void);
-  void *module = dlopen(path, RTLD_NOW);
-  if (!module)
-    return false;
   *(void **)&use = dlsym(module, "module_use");
   *(void **)&end = dlsym(module, "module_end");
   bool has_memory = use() == 0;
   if (end)
     end();
-  return has_memory && dlclose(module) == 0;
+  return has_memory;
+}
+
+/* The module that is loaded last is closed first. */
+static bool load_and_use(char **paths)
+{
+  void *module = *paths ? dlopen(*paths, RTLD_NOW) : NULL;
+  if (!module)
+    return !*paths;
+  return load_and_use(paths + 1) && use(module) && dlclose(module) == 0;
 }
 
 int main(int argc, char **argv)
@@ -34,7 +40,7 @@ int main(int argc, char **argv)
   enum { TIMES = 60 };
   int before = 0;
   for (int i = 0; i < TIMES; i++) {
-    if (argc != 2 || !load_and_use(argv[1])) {
+    if (argc < 2 || !load_and_use(argv + 1)) {
       printf("no memory the %dth time\n", i + 1);
       return 1;
     }
