@@ -20,11 +20,13 @@
  * libheapwright-heap do not wait, also if a heap is set; only free does, if there is no memory to note the block.
  *
  * A module that contains this code may be closed when its heaps are destroyed and no thread is in a function of this
- * header, or is ending; and loaded again. Its destructors may destroy them, unless they have the priority 101. If its
- * heaps are not destroyed, their memory stays, and after some twelve times new heaps have no memory. glibc has little
- * room for thread-local variables of modules that are loaded later: it is enough for some nine such modules, and a
- * module leaves its room free again only if those that were loaded after it were closed before. For more, set
- * GLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384 in the environment, or link the modules with -Wl,-z,nodelete.
+ * header, or is ending; and loaded again. Its destructors may destroy them, unless they have the priority 101. If a
+ * module is closed without destroying its heaps, their memory is lost; after some twelve such times, there is no memory
+ * for new heaps. glibc has little room for thread-local variables of modules that are loaded later: it is enough for
+ * some nine such modules without such variables of their own, and a module gives its room back only if all that were
+ * loaded after it were closed before it. For more modules, set GLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384 in
+ * the environment. A module that is closed and loaded in any order can be linked with -Wl,-z,nodelete: it then stays,
+ * and takes its room once; its heaps must be destroyed by a call.
  *
  * If the environment has HEAPWRIGHT_HEAP_LIBC=1 when a heap is created, its blocks are those of malloc, so that
  * valgrind and the sanitizers see each of them; this is slow. An address that is none of the heap's blocks, also one
@@ -168,10 +170,11 @@ struct hw_heap_config {
   size_t keep_free_bytes;
   /* For LATER: what was not needed for this time, up to 3,600,000, goes back when a thread next gives some back or
    * looks. If more than a limit above keep_free_bytes is free, what is above half of this limit goes back at once. The
-   * limit is a quarter of what is in use, divided by how many times as much the heap has had; but at least 8 MiB; 128
-   * MiB, if memory was needed within this time; 2 MiB, if the heap has had 256 MiB. If the heap then takes half of it
-   * again within a second (16 s for each GB), the time becomes 32 times as long, and the limit all that the heap has
-   * had. They halve again later. Default: 25. */
+   * limit is a quarter of what is in use; if the heap once had N times as much, an N-th of that. It is at least 2 MiB if
+   * the heap has ever had 256 MiB; otherwise at least 128 MiB if memory was needed within this time, and else 8 MiB. If
+   * the heap takes half of what went back again within a second (for much memory, 16 s for each GB), the time becomes 32
+   * times as long, and the limit as much as the heap has ever had. Both halve each time memory goes back and is not
+   * taken again so soon. Default: 25. */
   size_t return_after_ms;
   enum hw_heap_pages pages;
   /* Memory is present when it was taken from the system: using it for the first time causes no page fault. */
@@ -245,8 +248,8 @@ enum hw_heap_fault hw_heap_free(struct hw_heap *heap, void *block);
 bool hw_heap_resize_in_place(struct hw_heap *heap, void *block, size_t bytes);
 
 /* Returns how many usable bytes a block has at least that is requested with `bytes`, without allocating one: a buffer
- * that is to grow can be requested with this size. With HEAPWRIGHT_HEAP_LIBC, and if no block can be so large, it is
- * `bytes`. */
+ * that is to grow can be requested with this size. With HEAPWRIGHT_HEAP_LIBC, for more than any block can have, and for a heap that was
+ * destroyed, it is `bytes`. */
 size_t hw_heap_good_bytes(const struct hw_heap *heap, size_t bytes);
 
 /* Returns how many bytes of an allocated block may be used; 0 for NULL or after a fault. */

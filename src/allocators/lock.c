@@ -136,8 +136,8 @@ bool hwi_lock_spin(struct hwi_lock *lock)
  * A thread that waits for a lock is counted before it reads whether the lock is being closed. The thread that closes
  * sets the state before it reads whether any thread waits. So one of the two sees the other. The locks are closed once
  * the closing thread has them and no thread waits. Threads that wait are let through first; none joins them meanwhile,
- * so this ends. A thread whose wait a signal handler has interrupted to fork does not count as one that waits: of two
- * such threads, each would wait for the other.
+ * unless another fork has opened the locks: then the thread closes them anew. So this ends. A thread whose wait a signal
+ * handler has interrupted to fork does not count as one that waits: of two such threads, each would wait for the other.
  */
 
 enum { OPEN, CLOSING };
@@ -165,7 +165,8 @@ static void change_waiting(uint32_t change)
     hwi_os_wake_all(&waiting);
 }
 
-/* A handler that forks sees all changes or none, as for the next ones. */
+/* A handler that forks sees all changes or none, as for the next ones. The signals of faults are not held: none comes
+ * here, unless another process sends it. */
 static void count_wait(uint32_t change)
 {
   uint64_t held = hwi_os_hold_async_signals();
@@ -195,9 +196,10 @@ static void begin_closing(void)
 static void end_closing(void)
 {
   uint64_t held = hwi_os_hold_async_signals();
-  if (--thread_counts.closing == 0)
-    change_waiting(thread_counts.waits);
+  thread_counts.closing--;
   __atomic_store_n(&state, thread_counts.closing ? CLOSING : OPEN, __ATOMIC_SEQ_CST);
+  if (!thread_counts.closing)
+    change_waiting(thread_counts.waits);
   hwi_os_release_signals(held);
 }
 
@@ -216,10 +218,11 @@ bool hwi_lock_wait(struct hwi_lock *lock)
   return has_it;
 }
 
+/* Or until another fork has opened the locks, so that others may join those that wait. */
 static void wait_for_waiting(void)
 {
   count_watch(1);
-  for (uint32_t others; (others = __atomic_load_n(&waiting, __ATOMIC_SEQ_CST));)
+  for (uint32_t others; hwi_lock_is_closed() && (others = __atomic_load_n(&waiting, __ATOMIC_SEQ_CST));)
     hwi_os_wait_for_change(&waiting, others);
   count_watch((uint32_t)-1);
 }

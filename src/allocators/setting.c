@@ -24,6 +24,6 @@ int hwi_flag_read(hwi_value_fn *value_of, const char *name, int otherwise)
   hwi_setting_report(name, value,
                      otherwise == 0   ? " is neither 0 nor 1; 0 is used"
                      : otherwise == 1 ? " is neither 0 nor 1; 1 is used"
-                                      : " is neither 0 nor 1; its default is used");
+                                      : " is neither 0 nor 1; the default of this setting is used");
   return otherwise;
 }

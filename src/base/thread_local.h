@@ -1,8 +1,8 @@
 /* thread_local.h - thread-local variables of code that may be in a module that is closed
  *
- * When a module is closed, glibc takes the room for its thread-local variables back only if the module was the last one
- * that was loaded, and if their length is a multiple of their alignment. So each variable is aligned to 8 bytes, and as
- * long as some of these: a flag is a whole word.
+ * When a module is closed, glibc takes all the room for its thread-local variables back only if the module was the last
+ * one that was loaded, and, on x86-64, if their length is a multiple of their alignment. So each variable is aligned to
+ * 8 bytes, and a flag has 8 bytes, too.
  */
 #ifndef HWI_BASE_THREAD_LOCAL_H
 #define HWI_BASE_THREAD_LOCAL_H

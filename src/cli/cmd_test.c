@@ -191,7 +191,7 @@ static int run(const void *given, int word_count, char **names)
     status = hwi_fail(HWI_EXIT_TROUBLE, "%s: %s", names[0], *error.text ? error.text : "the loader does not take it");
   else {
     if (printed && *printed) /* perhaps that a setting is wrong, and another one is tested than was meant */
-      hwi_warn("a program on %s prints: %s", library, printed);
+      hwi_warn("with %s, a program that does nothing prints on stderr: %s", library, printed);
     status = test(&values, preload, library);
   }
   free(preload);

@@ -75,7 +75,7 @@ def test_a_block_of_libcs_is_freed_by_libc(user):
 
 def test_a_bad_value_is_said(user):
     process = user("churn", HEAPWRIGHT_CHECK="2")
-    assert (process.stdout, process.stderr) == ("done\n", "heapwright: HEAPWRIGHT_CHECK=2 must be 0 or 1; its default is used\n")
+    assert (process.stdout, process.stderr) == ("done\n", "heapwright: HEAPWRIGHT_CHECK=2 must be 0 or 1; the default of this setting is used\n")
 
 
 # --- heaps as objects ---

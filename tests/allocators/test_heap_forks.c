@@ -211,7 +211,7 @@ static void close_in_handler(int number)
 
 static void *wait_for_inner(void *tid)
 {
-  *(int *)tid = gettid();
+  __atomic_store_n((int *)tid, gettid(), __ATOMIC_RELAXED);
   hwi_lock_leave(&inner, hwi_lock_enter(&inner));
   return tid;
 }
@@ -245,6 +245,7 @@ static void handlers_fork_while_their_threads_wait(void **state)
   sigaction(SIGUSR1, &action, &before);
   pthread_barrier_init(&in_handlers, NULL, WAITING_THREADS + 1);
   hwi_lock_take_always(&inner);
+  alarm(PATIENCE_S);
   for (int i = 0; i < WAITING_THREADS; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, wait_for_inner, &tids[i]), 0);
   for (int i = 0; i < WAITING_THREADS; i++) {
@@ -253,7 +254,6 @@ static void handlers_fork_while_their_threads_wait(void **state)
   }
   pthread_barrier_wait(&in_handlers);
   hwi_lock_give(&inner);
-  alarm(PATIENCE_S);
   for (int i = 0; i < WAITING_THREADS; i++)
     assert_int_equal(pthread_join(threads[i], NULL), 0);
   alarm(0);

@@ -103,7 +103,7 @@ def test_what_the_system_refuses_is_said_once(user):
 def test_a_wrong_value_is_said_and_the_default_is_used(user, name, value, rule):
     process = user("wrong", "foreign", **settings(**{name: value}))
     assert (process.returncode, process.stdout) == (0, "done\n")
-    assert process.stderr == f"heapwright: {PREFIX}{name}={value}{rule}; its default is used\n"
+    assert process.stderr == f"heapwright: {PREFIX}{name}={value}{rule}; the default of this setting is used\n"
 
 
 @pytest.mark.parametrize("value, size", [("yes", "32"), ("0", "32"), ("1", "24")])
@@ -117,14 +117,14 @@ def test_libcs_malloc_is_asked_for_by_a_number(subject, value, size):
 def test_values_that_exclude_each_other_are_said(user):
     process = user("wrong", "foreign", **settings(RETURNS="on-collect", KEEP_FREE_BYTES="1M", RETURN_AFTER_MS="3"))
     assert process.stdout == "done\n"
-    assert process.stderr == (f"heapwright: {PREFIX}KEEP_FREE_BYTES=1M must be left out unless `returns` is later or above; its default is used\n"
-                              f"heapwright: {PREFIX}RETURN_AFTER_MS=3 must be left out unless `returns` is later; its default is used\n")
+    assert process.stderr == (f"heapwright: {PREFIX}KEEP_FREE_BYTES=1M must be left out unless `returns` is later or above; the default of this setting is used\n"
+                              f"heapwright: {PREFIX}RETURN_AFTER_MS=3 must be left out unless `returns` is later; the default of this setting is used\n")
 
 
 def test_a_setting_that_another_ones_default_excludes_is_said(user):
     """Touched memory stays: what is excluded is not clear from the settings alone."""
     process = user("wrong", "foreign", **settings(TOUCH="1", KEEP_FREE_BYTES="1M", RETURN_AFTER_MS="3"))
-    rule = "must be left out if `touch` or `lock_memory` is set and `returns` is not; its default is used"
+    rule = "must be left out if `touch` or `lock_memory` is set and `returns` is not; the default of this setting is used"
     assert process.stdout == "done\n"
     assert process.stderr == f"heapwright: {PREFIX}KEEP_FREE_BYTES=1M {rule}\nheapwright: {PREFIX}RETURN_AFTER_MS=3 {rule}\n"
 
@@ -283,7 +283,7 @@ WRONG_CONFIG = ("#include <heapwright/heap.h>\nstatic const size_t classes[] = {
 
 def wrong_config_of(path):
     return (f"heapwright: hw_process_heap_config of {path}: class_bytes: number 2 must be a multiple of 16, and not 0; "
-            "its default is used\n")
+            "the default of this setting is used\n")
 
 
 def test_a_wrong_config_of_a_library_is_said(subject, tmp_path):

@@ -181,7 +181,7 @@ def test_what_the_allocator_prints_is_passed_on(hw):
     """Rules run in processes whose stderr is not shown: with a setting that is wrong, the default was tested in silence."""
     done = hw("test", "--rule", "free-null", "heap", env={**os.environ, "HEAPWRIGHT_HEAP_THREADS": "bogus"})
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "1 kept, 0 broken")
-    assert done.stderr.endswith("heapwright: HEAPWRIGHT_HEAP_THREADS=bogus must be caching or central; its default is used\n")
+    assert done.stderr.endswith("heapwright: HEAPWRIGHT_HEAP_THREADS=bogus must be caching or central; the default of this setting is used\n")
     assert done.stderr.count("\n") == 1
 
 

@@ -27,7 +27,7 @@ static bool read_number(const char **text, size_t bias, size_t *value)
   return hwi_size_parse(word, &number) && !__builtin_add_overflow(number, bias, value);
 }
 
-/* Moves *text to the next number of a list, or to its end. Returns false if there is a comma and then no number. */
+/* Moves *text to the next number of a list, or to its end. Returns false if the list ends after a comma. */
 static bool skip_separator(const char **text)
 {
   *text += strspn(*text, blanks);

@@ -56,7 +56,7 @@ static void report(const struct hwi_heap_field *field, const struct sources *sou
   }
   hwi_message_text(&line, " ");
   hwi_message_text(&line, rule);
-  hwi_message_text(&line, "; its default is used");
+  hwi_message_text(&line, "; the default of this setting is used");
   hwi_message_print(&line);
 }
 
