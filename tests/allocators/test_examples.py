@@ -29,7 +29,7 @@ def run_script(program, folder, inputs_folder, preload):
     folder.mkdir()
     environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TZ": "UTC", "HOME": str(folder), "IN": str(inputs_folder), **preload}
     done = subprocess.run(["/bin/sh", "-eu", "-c", program.script], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL,
-                          env=environment, timeout=120)
+                          env=environment, timeout=600)
     return done.returncode, done.stdout
 
 
