@@ -73,11 +73,25 @@ static int cannot_write(const char *path)
   return hwi_fail(HWI_EXIT_TROUBLE, "cannot write %s: %m", path);
 }
 
-/* A pipe or device is written to directly; other files are replaced. */
+/* Returns whether a file that exists has no name that could be given to another one: /dev/stdout may be a file that was
+ * removed while the shell had it open. */
+static bool is_nameless(const char *path, const struct stat *file)
+{
+  struct stat named;
+  char *name = realpath(path, NULL);
+  bool is_missing = !name && errno == ENOENT;
+  bool is_other = name && stat(name, &named) == 0 && (named.st_ino != file->st_ino || named.st_dev != file->st_dev);
+  free(name);
+  return is_missing || is_other;
+}
+
+/* A pipe, a device or a file without a name is written to directly; other files are replaced. */
 static bool is_special(const char *path)
 {
   struct stat status;
-  return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+  if (stat(path, &status) < 0 || S_ISDIR(status.st_mode))
+    return false;
+  return !S_ISREG(status.st_mode) || is_nameless(path, &status);
 }
 
 /* Returns the path that the rename must replace: `path`, or the target if it is a symbolic link. The caller frees

@@ -6,6 +6,7 @@ import resource
 import shlex
 import signal
 import subprocess
+import tempfile
 
 import pytest
 
@@ -141,6 +142,15 @@ def test_a_device_is_written_to(hw, trace):
     done = hw("report", trace, "--json", "-o", "/dev/stdout")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["schema"]
+
+
+def test_a_file_without_a_name_is_written_to(build, trace):
+    """As /dev/stdout may be: this link was replaced by a file."""
+    with tempfile.TemporaryFile() as file:
+        link = f"/proc/self/fd/{file.fileno()}"
+        subprocess.run([build / "bin/heapwright", "report", trace, "--json", "-o", link], pass_fds=[file.fileno()], check=True)
+        file.seek(0)
+        assert json.loads(file.read())["schema"]
 
 
 def test_dash_is_stdout(hw, trace):
