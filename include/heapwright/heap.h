@@ -26,7 +26,7 @@
  * some nine such modules without such variables of their own, and a module gives its room back only if all that were
  * loaded after it were closed before it. For more modules, set GLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384 in
  * the environment. A module that is closed and loaded in any order can be linked with -Wl,-z,nodelete: it then stays,
- * and takes its room once; its heaps must be destroyed by a call.
+ * with the values of its variables, and takes its room once; its destructors run at the end of the process.
  *
  * If the environment has HEAPWRIGHT_HEAP_LIBC=1 when a heap is created, its blocks are those of malloc, so that
  * valgrind and the sanitizers see each of them; this is slow. An address that is none of the heap's blocks, also one
