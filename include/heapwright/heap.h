@@ -248,8 +248,8 @@ enum hw_heap_fault hw_heap_free(struct hw_heap *heap, void *block);
 bool hw_heap_resize_in_place(struct hw_heap *heap, void *block, size_t bytes);
 
 /* Returns how many usable bytes a block has at least that is requested with `bytes`, without allocating one: a buffer
- * that is to grow can be requested with this size. With HEAPWRIGHT_HEAP_LIBC, for more than any block can have, and for a heap that was
- * destroyed, it is `bytes`. */
+ * that is to grow can be requested with this size. With HEAPWRIGHT_HEAP_LIBC, for more than any block can have, and for
+ * a heap that was destroyed, it is `bytes`. */
 size_t hw_heap_good_bytes(const struct hw_heap *heap, size_t bytes);
 
 /* Returns how many bytes of an allocated block may be used; 0 for NULL or after a fault. */

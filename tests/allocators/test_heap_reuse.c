@@ -310,10 +310,15 @@ static void what_is_taken_again_soon_is_kept(void **state)
     int cycles, count;
     long pause_ms;
   } cases[] = {{20, MOST_BLOCKS / 7, 0}, {20, MOST_BLOCKS / 7, 60}, {6, MOST_BLOCKS, 0}};
+  bool was_too_slow = false;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     double longest_s, cycles = cycles_with_page_faults(cases[i].cycles, cases[i].count, cases[i].pause_ms, &longest_s);
-    assert_true(cycles < 2.4 || longest_s > 0.8); /* of the second that is soon: else the machine was too slow */
+    bool is_too_slow = cycles >= 2.4 && longest_s > 0.8; /* of the second that is soon */
+    assert_true(cycles < 2.4 || is_too_slow);
+    was_too_slow |= is_too_slow;
   }
+  if (was_too_slow)
+    skip();
 }
 
 /* To return 350 MB and take them again costs so much that what is taken again after more than a second is soon, too. */

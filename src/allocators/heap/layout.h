@@ -69,6 +69,7 @@
 
 #include "allocators/heap/classes.h"
 #include "allocators/lock.h"
+#include "base/load_word.h"
 #include "heapwright/heap.h"
 
 enum {
@@ -296,21 +297,6 @@ extern struct hw_heap *hwi_heaps __attribute__((visibility("hidden")));
 
 /* The thread is in malloc or free: it may not wait for the lock while a fork has closed it, whatever the heap. */
 extern HWI_THREAD_LOCAL hwi_thread_flag hwi_is_in_malloc __attribute__((visibility("hidden")));
-
-/* A word that another thread may be writing; a plain load is enough, and the compiler can make it part of another
- * instruction. */
-#ifdef __SANITIZE_THREAD__
-#define HWI_WITH_THREAD_SANITIZER /* of gcc */
-#elif defined __has_feature
-#if __has_feature(thread_sanitizer)
-#define HWI_WITH_THREAD_SANITIZER /* of clang */
-#endif
-#endif
-#ifdef HWI_WITH_THREAD_SANITIZER
-#define HWI_LOAD_WORD(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
-#else
-#define HWI_LOAD_WORD(word) (word)
-#endif
 
 static inline size_t hwi_space_offset(const void *address)
 {

@@ -28,25 +28,26 @@ int hwi_allocator_provider(char **library, char **printed, const char *preload, 
   static const char *const arguments[] = {"--where", NULL};
   struct hwi_conform_run run = {arguments, preload, SECONDS, SECONDS};
   struct hwi_conform_end end;
-  *library = *printed = NULL;
+  *library = NULL;
+  if (printed)
+    *printed = NULL;
   int status = hwi_conform_run(&run, &end, error);
   if (status < 0 || end.is_late || end.wait_status != 0)
     return status;
   *library = strdup(end.output);
-  *printed = strdup(end.errors);
-  return *library && *printed ? 0 : hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+  if (printed)
+    *printed = strdup(end.errors);
+  return *library && (!printed || *printed) ? 0 : hwi_error_set(error, HW_ERR_MEMORY, "no memory");
 }
 
 bool hwi_allocator_is_loaded(const char *preload, struct hwi_error *error)
 {
-  char *plain = NULL, *replaced = NULL, *printed = NULL, *also_printed = NULL;
-  bool is_loaded = hwi_allocator_provider(&plain, &printed, NULL, error) == 0 &&
-                   hwi_allocator_provider(&replaced, &also_printed, preload, error) == 0 &&
+  char *plain = NULL, *replaced = NULL;
+  bool is_loaded = hwi_allocator_provider(&plain, NULL, NULL, error) == 0 &&
+                   hwi_allocator_provider(&replaced, NULL, preload, error) == 0 &&
                    (!plain || !replaced || strcmp(plain, replaced) != 0);
   free(plain);
   free(replaced);
-  free(printed);
-  free(also_printed);
   return is_loaded;
 }
 

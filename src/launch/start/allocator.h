@@ -31,7 +31,7 @@ const char *hwi_allocator_obstacle(const char *preload, const struct hwi_program
 #define HWI_ON_OWN_MALLOC "'%s' %s: it runs on its own malloc"
 
 /* Finds the library that defines malloc when `preload` (NULL: nothing) is preloaded, and what a program that does
- * nothing prints on stderr with it, as one line. *library and *printed are malloc'd. They are NULL, without an error,
+ * nothing prints on stderr with it, as one line, unless `printed` is NULL. *library and *printed are malloc'd. They are NULL, without an error,
  * if the program crashes with that library. */
 int hwi_allocator_provider(char **library, char **printed, const char *preload, struct hwi_error *error);
 
