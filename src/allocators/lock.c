@@ -78,32 +78,42 @@ static void learn_tid(void)
     hwi_lock_words = (struct hwi_lock_words){0, hwi_os_tid()};
 }
 
-/* The kernel, where it has such locks, gives it to this thread before all that come later. Returns false if it takes longer than that, unless `most_ns` is 0. */
-static bool wait_in_turn(struct hwi_lock *lock, uint64_t most_ns)
+/* IN_CIRCLE: the holder waits, perhaps through others, for a lock that this thread has. */
+enum wait_result { TAKEN, LATE, IN_CIRCLE };
+
+/* The kernel, where it has such locks, gives it to this thread before all that come later. LATE: it takes longer than that, unless `most_ns`
+ * is 0. */
+static enum wait_result wait_at_most(struct hwi_lock *lock, uint64_t most_ns)
 {
   learn_tid();
   if (hwi_lock_try_take(lock))
-    return true;
+    return TAKEN;
   uint64_t begin_ns = most_ns ? hwi_os_coarse_ns() : 0;
   int error = hwi_os_wait_for_lock(&lock->word, most_ns);
   if (error == -EDEADLK)
-    give_up("a signal handler, or code that malloc itself runs, allocated while its thread was in malloc");
+    return IN_CIRCLE;
   if (error == -ESRCH)
     give_up("a thread ended while it was in malloc");
   while (error && !hwi_lock_try_take(lock)) { /* the kernel has no such locks: without priority inheritance */
     if (error == -ETIMEDOUT || (most_ns && hwi_os_coarse_ns() - begin_ns > most_ns))
-      return false;
+      return LATE;
     hwi_os_yield();
   }
   (void)__atomic_load_n(&lock->word, __ATOMIC_ACQUIRE);
-  return true;
+  return TAKEN;
+}
+
+static void wait_in_turn(struct hwi_lock *lock)
+{
+  if (wait_at_most(lock, 0) == IN_CIRCLE)
+    give_up("a signal handler, or code that malloc itself runs, allocated while its thread was in malloc");
 }
 
 void hwi_lock_wait_always(struct hwi_lock *lock)
 {
   learn_tid();
   if (!try_for_a_moment(lock) && !take_soon(lock, true))
-    wait_in_turn(lock, 0);
+    wait_in_turn(lock);
 }
 
 /* The kernel orders memory; these two operations show it to the compiler and the thread sanitizer. */
@@ -192,12 +202,13 @@ static void begin_closing(void)
   hwi_os_release_signals(held);
 }
 
-/* To be called with the outer lock: no other thread closes the locks. */
-static void end_closing(void)
+/* `has_outer`: no other thread closes the locks. */
+static void end_closing(bool has_outer)
 {
   uint64_t held = hwi_os_hold_async_signals();
   thread_counts.closing--;
-  __atomic_store_n(&state, thread_counts.closing ? CLOSING : OPEN, __ATOMIC_SEQ_CST);
+  if (has_outer)
+    __atomic_store_n(&state, thread_counts.closing ? CLOSING : OPEN, __ATOMIC_SEQ_CST);
   if (!thread_counts.closing)
     change_waiting(thread_counts.waits);
   hwi_os_release_signals(held);
@@ -211,7 +222,7 @@ bool hwi_lock_wait(struct hwi_lock *lock)
   count_wait(1);
   bool has_it = take_soon(lock, false);
   if (!has_it && !hwi_lock_is_closed()) {
-    wait_in_turn(lock, 0);
+    wait_in_turn(lock);
     has_it = true;
   }
   count_wait((uint32_t)-1);
@@ -247,25 +258,42 @@ static bool take_inner(const struct hwi_lock_set *set)
 {
   enum { MOST_NS = 10000000 };
   for (struct hwi_lock *lock = set->outer; (lock = set->next(lock)) != set->last;)
-    if (!wait_in_turn(lock, MOST_NS)) {
+    if (wait_at_most(lock, MOST_NS) != TAKEN) {
       give_if_mine(set);
       return false;
     }
-  wait_in_turn(set->last, 0);
-  return true;
+  if (wait_at_most(set->last, 0) == TAKEN)
+    return true;
+  give_if_mine(set);
+  return false;
 }
 
-static void close_all(const struct hwi_lock_set *set)
+/* A process may have several copies of this library: malloc's and a program's own. A fork closes the locks of one after the other. If it
+ * waits for a lock of the next one, whose holder a handler has interrupted to fork, the handler waits for the fork. Each of both learns of the
+ * circle only while the other one waits: so each pauses, and this one for longer. */
+static bool take_outer(const struct hwi_lock_set *set)
+{
+  enum { MOST_NS = 50000000, PAUSE_NS = 3000000 };
+  for (;;) {
+    enum wait_result result = wait_at_most(set->outer, MOST_NS);
+    if (result != LATE)
+      return result == TAKEN;
+    hwi_os_sleep_ns(PAUSE_NS);
+  }
+}
+
+/* Returns false, and closes nothing, if another fork has closed the locks, and waits for one that the thread has of another copy of this
+ * library. */
+static bool close_all(const struct hwi_lock_set *set)
 {
   enum { PAUSE_NS = 1000000 };
   begin_closing();
-  for (;;) {
-    wait_in_turn(set->outer, 0); /* first: another fork opens the locks when it ends */
+  while (take_outer(set)) { /* first: another fork opens the locks when it ends */
     __atomic_store_n(&state, CLOSING, __ATOMIC_SEQ_CST);
     bool has_all = take_inner(set);
     if (has_all && !__atomic_load_n(&waiting, __ATOMIC_SEQ_CST)) {
       hwi_lock_closed_by_me = true;
-      return;
+      return true;
     }
     if (has_all)
       give_inner(set);
@@ -274,12 +302,14 @@ static void close_all(const struct hwi_lock_set *set)
       hwi_os_sleep_ns(PAUSE_NS);
     wait_for_waiting();
   }
+  end_closing(false);
+  return false;
 }
 
 static void open_inner(const struct hwi_lock_set *set)
 {
   hwi_lock_closed_by_me = false;
-  end_closing();
+  end_closing(true);
   give_inner(set);
 }
 
@@ -357,8 +387,10 @@ bool hwi_lock_before_fork(const struct hwi_lock_set *set, bool has_inner)
     begin_fork_within(set);
     return false;
   }
-  close_all(set);
-  return true;
+  if (close_all(set))
+    return true;
+  thread_counts.forks_within++;
+  return false;
 }
 
 bool hwi_lock_after_fork(const struct hwi_lock_set *set, bool is_child)

@@ -14,7 +14,7 @@
  * A thread normally cannot end while it holds the lock: code inside the lock cannot throw or be cancelled, and a signal
  * handler that leaves it by longjmp breaks malloc's own rules. If it happens nevertheless, or if a signal handler
  * allocates while its own thread holds the lock, waiting would never end: the process is ended with a report instead. A
- * handler that forks does not take a lock that its thread has.
+ * handler that forks does not take a lock that its thread has, nor one of a fork that waits for its thread.
  */
 #ifndef HWI_ALLOCATORS_LOCK_H
 #define HWI_ALLOCATORS_LOCK_H

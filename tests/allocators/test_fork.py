@@ -71,3 +71,9 @@ def test_a_handler_forks(programs, what, library):
 def test_a_handler_forks_within_a_fork_of_a_users_allocator(programs, allocators):
     """The thread holds its lock already, and does not take it again."""
     run_until_done(programs(PROGRAMS / "fork_in_handler.c", "-pthread"), "forks", allocators(PROGRAMS / "locked.c"))
+
+
+def test_a_handler_forks_in_a_call_of_another_copy(programs):
+    """A fork has closed the locks of the program's heaps, and waits for that call: the handler does not wait for the fork."""
+    program = programs(PROGRAMS / "fork_two_copies.c", f"-I{ROOT}/include", LIBRARIES[1].parent / "static/libheapwright-heaps.a", "-pthread", "-ldl")
+    run_until_done(program, "", LIBRARIES[1])
