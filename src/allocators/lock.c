@@ -257,15 +257,12 @@ static void give_inner(const struct hwi_lock_set *set)
 static bool take_inner(const struct hwi_lock_set *set)
 {
   enum { MOST_NS = 10000000 };
-  for (struct hwi_lock *lock = set->outer; (lock = set->next(lock)) != set->last;)
-    if (wait_at_most(lock, MOST_NS) != TAKEN) {
+  for (struct hwi_lock *lock = set->outer; (lock = set->next(lock));)
+    if (wait_at_most(lock, lock == set->last ? 0 : MOST_NS) != TAKEN) {
       give_if_mine(set);
       return false;
     }
-  if (wait_at_most(set->last, 0) == TAKEN)
-    return true;
-  give_if_mine(set);
-  return false;
+  return true;
 }
 
 /* A process may have several copies of this library: malloc's and a program's own. A fork closes the locks of one after the other. If it
@@ -389,7 +386,7 @@ bool hwi_lock_before_fork(const struct hwi_lock_set *set, bool has_inner)
   }
   if (close_all(set))
     return true;
-  thread_counts.forks_within++;
+  thread_counts.forks_within++; /* takes none: the fork that waits for this thread has them */
   return false;
 }
 

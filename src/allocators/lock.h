@@ -167,7 +167,8 @@ struct hwi_lock_set {
  * A signal handler may fork while its thread is in malloc, or in another fork. Then the thread already has some of the locks, and
  * its child continues at the same point: nothing is closed or opened, and both functions return false. The locks that the thread
  * does not have are taken then, too, and given back, unless other threads have them for long, perhaps because they wait for this thread.
- * What these are changing at that moment is not right in the child. */
+ * What these are changing at that moment is not right in the child. If another fork has `outer` and waits for this thread, through another
+ * copy of this library, both return false, too, and no lock is taken. */
 bool hwi_lock_before_fork(const struct hwi_lock_set *set, bool has_inner);
 bool hwi_lock_after_fork(const struct hwi_lock_set *set, bool is_child);
 
