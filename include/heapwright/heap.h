@@ -17,7 +17,10 @@
  * use them at once, also if the parent has other threads; what it frees in memory of these is mostly not given out
  * again. While another thread forks, a call of a function of this header may wait until the fork has ended. Its thread
  * must not hold a lock for which the fork waits, such as that of a stream (flockfile). malloc and free of
- * libheapwright-heap do not wait, also if a heap is set; only free does, if there is no memory to note the block.
+ * libheapwright-heap do not wait, also if a heap is set, except free without memory for a note. Where they would need a
+ * lock that the fork has, malloc takes pages of its own from the system for the block, and free writes its address down:
+ * the thread that forks frees it when the fork has ended. All functions of this header know such blocks as others of the
+ * heap that was set, and hw_heap_destroy frees them; only the figures, the walk and the check do not have them.
  *
  * A module that contains this code may be closed when its heaps are destroyed and no thread is in a function of this
  * header, or is ending; and loaded again. Its destructors may destroy them, unless they have the priority 101. If a
@@ -333,7 +336,7 @@ enum hw_heap_fault hw_heap_check(struct hw_heap *heap, void **where);
  * only while no other thread uses the heap, also for its blocks that libc and other libraries free. Faults that free
  * and realloc find are reported on stderr; the heap's on_fault is not called.
  *
- * While a heap is set, everything that the thread allocates comes from it, also what libc and other libraries allocate
+ * While a heap is set, everything that the thread allocates belongs to it, also what libc and other libraries allocate
  * in calls of this thread and use later: the buffer of a stream, a library that is loaded, the table of a thread that
  * is created. Such memory must not exist any more when the heap is destroyed.
  *

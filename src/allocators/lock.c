@@ -144,28 +144,26 @@ bool hwi_lock_spin(struct hwi_lock *lock)
 /* --- closing ---
  *
  * A thread that waits for a lock is counted before it reads whether the lock is being closed. The thread that closes
- * sets the state before it reads whether any thread waits. So one of the two sees the other. The locks are closed once
- * the closing thread has them and no thread waits. Threads that wait are let through first; none joins them meanwhile,
- * unless another fork has opened the locks: then the thread closes them anew. So this ends. A thread whose wait a signal
+ * is counted, too, before it reads whether any thread waits. So one of the two sees the other. The locks are closed once
+ * the closing thread has them and no thread waits. Threads that wait are let through first; none joins them meanwhile.
+ * So this ends. A thread whose wait a signal
  * handler has interrupted to fork does not count as one that waits: of two such threads, each would wait for the other.
  */
 
-enum { OPEN, CLOSING };
-
-static uint32_t state = OPEN;
+static uint32_t closers;  /* forks that are closing the locks, or have closed them */
 static uint32_t waiting;  /* calls of hwi_lock_wait, of threads that do not close the locks */
 static uint32_t watching; /* threads that close the locks, and sleep until none waits */
 /* Of this thread. A signal handler may fork while its thread waits, watches or forks, so each of these is counted. */
 static HWI_THREAD_LOCAL struct {
   uint32_t waits;        /* `waiting` counts them unless the thread closes the locks */
   uint32_t watches;      /* `watching` counts them */
-  uint32_t closing;      /* forks that are closing the locks, or have closed them */
+  uint32_t closing;      /* `closers` counts them */
   uint32_t forks_within; /* forks within a call or within another fork; they do not close the locks */
 } thread_counts;
 
 bool hwi_lock_is_closed(void)
 {
-  return __atomic_load_n(&state, __ATOMIC_SEQ_CST) != OPEN;
+  return __atomic_load_n(&closers, __ATOMIC_SEQ_CST);
 }
 
 static void change_waiting(uint32_t change)
@@ -197,20 +195,18 @@ static void count_watch(uint32_t change)
 static void begin_closing(void)
 {
   uint64_t held = hwi_os_hold_async_signals();
+  __atomic_add_fetch(&closers, 1, __ATOMIC_SEQ_CST);
   if (thread_counts.closing++ == 0)
     change_waiting(-thread_counts.waits);
   hwi_os_release_signals(held);
 }
 
-/* `has_outer`: no other thread closes the locks. */
-static void end_closing(bool has_outer)
+static void end_closing(void)
 {
   uint64_t held = hwi_os_hold_async_signals();
-  thread_counts.closing--;
-  if (has_outer)
-    __atomic_store_n(&state, thread_counts.closing ? CLOSING : OPEN, __ATOMIC_SEQ_CST);
-  if (!thread_counts.closing)
+  if (--thread_counts.closing == 0)
     change_waiting(thread_counts.waits);
+  __atomic_sub_fetch(&closers, 1, __ATOMIC_SEQ_CST);
   hwi_os_release_signals(held);
 }
 
@@ -229,11 +225,10 @@ bool hwi_lock_wait(struct hwi_lock *lock)
   return has_it;
 }
 
-/* Or until another fork has opened the locks, so that others may join those that wait. */
 static void wait_for_waiting(void)
 {
   count_watch(1);
-  for (uint32_t others; hwi_lock_is_closed() && (others = __atomic_load_n(&waiting, __ATOMIC_SEQ_CST));)
+  for (uint32_t others; (others = __atomic_load_n(&waiting, __ATOMIC_SEQ_CST));)
     hwi_os_wait_for_change(&waiting, others);
   count_watch((uint32_t)-1);
 }
@@ -285,8 +280,7 @@ static bool close_all(const struct hwi_lock_set *set)
 {
   enum { PAUSE_NS = 1000000 };
   begin_closing();
-  while (take_outer(set)) { /* first: another fork opens the locks when it ends */
-    __atomic_store_n(&state, CLOSING, __ATOMIC_SEQ_CST);
+  while (take_outer(set)) {
     bool has_all = take_inner(set);
     if (has_all && !__atomic_load_n(&waiting, __ATOMIC_SEQ_CST)) {
       hwi_lock_closed_by_me = true;
@@ -299,14 +293,14 @@ static bool close_all(const struct hwi_lock_set *set)
       hwi_os_sleep_ns(PAUSE_NS);
     wait_for_waiting();
   }
-  end_closing(false);
+  end_closing();
   return false;
 }
 
 static void open_inner(const struct hwi_lock_set *set)
 {
   hwi_lock_closed_by_me = false;
-  end_closing(true);
+  end_closing();
   give_inner(set);
 }
 
@@ -318,8 +312,7 @@ static void renew_all(const struct hwi_lock_set *set)
   for (struct hwi_lock *lock = set->outer; lock; lock = set->next(lock))
     *lock = hwi_lock_is_mine(lock) ? (struct hwi_lock){tid, lock->taken_by} : (struct hwi_lock){0};
   hwi_lock_words = (struct hwi_lock_words){0, tid};
-  if (!thread_counts.closing)
-    state = OPEN;
+  closers = thread_counts.closing;
   waiting = thread_counts.closing ? 0 : thread_counts.waits;
   watching = thread_counts.watches;
   hwi_os_release_signals(held);

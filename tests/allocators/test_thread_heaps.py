@@ -40,14 +40,14 @@ CONFIGS = {"usual": {}, "checked": {"HEAPS": "checked", "HEAPWRIGHT_CHECK": "1"}
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-@pytest.mark.parametrize("what", ["set", "nest", "mix", "end", "threads", "fork", "no-memory"])
+@pytest.mark.parametrize("what", ["set", "nest", "mix", "end", "threads", "fork", "fork-sections", "no-memory"])
 def test_threads_have_heaps(program, what, config):
     """A heap without caches has its state from the beginning, so that no memory is needed to set it."""
     if (what, config) != ("no-memory", "central"):
         expect_done(start(program("shared"), what, **CONFIGS[config]))
 
 
-@pytest.mark.parametrize("what", ["set", "nest", "mix", "end"])
+@pytest.mark.parametrize("what", ["set", "nest", "mix", "end", "fork-sections"])
 def test_threads_have_heaps_without_a_lock(program, what):
     expect_done(start(program("shared"), what, HEAPS="without-lock"))
 

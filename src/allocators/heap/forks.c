@@ -175,14 +175,15 @@ static void keep_own(const void *key, bool is_closed)
   }
 }
 
-bool hwi_heaps_after_fork(bool is_child, const void *key)
+void hwi_heaps_after_fork(bool is_child, const void *key, void (*settle)(void))
 {
   if (is_child && !was_alone)
     keep_own(key, hwi_lock_is_closed_by_me());
   if (!hwi_lock_after_fork(&locks, is_child))
-    return false;
+    return;
   for (struct hw_heap *heap = hwi_heaps; heap; heap = heap->next)
     hwi_owner_change_orphans(heap, HWI_OWNER_HELD, HWI_OWNER_ORPHAN);
+  if (settle)
+    settle();
   hwi_lock_give(&hwi_space.heaps_lock);
-  return true;
 }

@@ -61,7 +61,7 @@ static void set_up(struct hw_heap *heap, const struct hw_heap_config *config)
 struct hw_heap *hwi_heaps;
 static uint64_t generations;
 static bool has_begun, can_end_threads;
-static void (*leave_malloc)(void); /* NULL: malloc of the process is not on these heaps */
+static const struct hwi_heap_malloc *malloc_on_heaps; /* NULL: malloc of the process is not on these heaps */
 
 HWI_THREAD_LOCAL hwi_thread_flag hwi_is_in_malloc;
 HWI_THREAD_LOCAL struct hwi_lock *hwi_heap_lock_of_thread;
@@ -207,8 +207,8 @@ static void thread_ends(void *key)
 {
   const struct used_table none = {0};
   (void)key;
-  if (leave_malloc)
-    leave_malloc();
+  if (malloc_on_heaps)
+    malloc_on_heaps->leave();
   enum hwi_lock_result heaps = take_heaps();
   for (const struct hw_heap *heap = hwi_heaps; heap; heap = heap->next) {
     const struct used *used = heap->sole ? NULL : used_of(heap);
@@ -260,12 +260,12 @@ struct hwi_owner *hwi_heap_owner(struct hw_heap *heap)
 
 static void after_fork_in_parent(void)
 {
-  hwi_heaps_after_fork(false, &last);
+  hwi_heaps_after_fork(false, &last, NULL);
 }
 
 static void after_fork_in_child(void)
 {
-  hwi_heaps_after_fork(true, &last);
+  hwi_heaps_after_fork(true, &last, NULL);
 }
 
 /* A heap without caches of threads has one owner. */
@@ -309,9 +309,9 @@ bool hwi_heap_begin(struct hw_heap *heap, const struct hw_heap_config *config, s
   return true;
 }
 
-void hwi_heaps_begin_in_malloc(void (*leave)(void))
+void hwi_heaps_begin_in_malloc(const struct hwi_heap_malloc *its)
 {
-  leave_malloc = leave;
+  malloc_on_heaps = its;
 }
 
 /* Once in a process. */
@@ -319,7 +319,7 @@ static void begin_all(void)
 {
   enum hwi_lock_result heaps = take_heaps();
   if (!has_begun) {
-    if (!leave_malloc)
+    if (!malloc_on_heaps)
       hwi_os_at_fork(hwi_heaps_before_fork, after_fork_in_parent, after_fork_in_child);
     can_end_threads = hwi_os_prepare_thread_end(thread_ends, true) == 0;
     has_begun = true;
@@ -340,7 +340,7 @@ struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_he
     fail_without_memory(error);
     return NULL;
   }
-  heap->uses_libc = !leave_malloc && hwi_libc_is_wanted(value_of); /* malloc of the process may be such a heap */
+  heap->uses_libc = !malloc_on_heaps && hwi_libc_is_wanted(value_of); /* malloc of the process may be such a heap */
   if (hwi_heap_begin(heap, config, error))
     return heap;
   hwi_os_unmap(heap, sizeof *heap);
@@ -403,6 +403,8 @@ static bool remove_from_heaps(struct hw_heap *heap)
   enum hwi_lock_result heaps = take_heaps();
   bool may_go = heap->is_alive && __atomic_load_n(&heap->set_count, __ATOMIC_ACQUIRE) == 0;
   if (may_go) {
+    if (malloc_on_heaps)
+      malloc_on_heaps->forget(heap);
     unlink_heap(heap);
     heap->is_alive = false;
   }
@@ -518,7 +520,8 @@ static enum hw_heap_fault free_otherwise(struct hw_heap *heap, void *block)
   enum hwi_lock_result result = hwi_heap_enter_central(heap);
   enum hw_heap_fault fault = (enum hw_heap_fault)hwi_owner_free(heap, owner_in(heap), block);
   hwi_heap_leave_central(heap, result);
-  return fault;
+  bool is_of_malloc = fault == HW_HEAP_FOREIGN && malloc_on_heaps && malloc_on_heaps->free(heap, block);
+  return is_of_malloc ? HW_HEAP_OK : fault;
 }
 
 enum hw_heap_fault hw_heap_free(struct hw_heap *heap, void *block)
@@ -530,13 +533,20 @@ enum hw_heap_fault hw_heap_free(struct hw_heap *heap, void *block)
   return fault;
 }
 
+static size_t block_bytes(struct hw_heap *heap, void *block, enum hw_heap_fault *fault)
+{
+  size_t bytes = hwi_heap_block_bytes(heap, block, fault);
+  if (*fault == HW_HEAP_FOREIGN && malloc_on_heaps && (bytes = malloc_on_heaps->block_bytes(heap, block)))
+    *fault = HW_HEAP_OK;
+  return bytes;
+}
+
 size_t hw_heap_usable_bytes(struct hw_heap *heap, void *block)
 {
   enum hw_heap_fault fault;
   if (!block)
     return 0;
-  size_t bytes =
-      heap->uses_libc ? hwi_libc_block_bytes(heap, block, &fault) : hwi_heap_block_bytes(heap, block, &fault);
+  size_t bytes = heap->uses_libc ? hwi_libc_block_bytes(heap, block, &fault) : block_bytes(heap, block, &fault);
   report(heap, fault, block);
   return bytes;
 }

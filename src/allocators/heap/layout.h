@@ -666,7 +666,8 @@ bool hwi_heaps_has_lock(void);
 
 void hwi_heaps_before_fork(void);
 
-/* `key` is that of the calling thread. Returns false if the fork was within another one, by a signal handler. */
-bool hwi_heaps_after_fork(bool is_child, const void *key);
+/* `key` is that of the calling thread. When the locks are open, `settle` is called, with that of the list of heaps; but
+ * not if the fork was within another one, by a signal handler. NULL: nothing is. */
+void hwi_heaps_after_fork(bool is_child, const void *key, void (*settle)(void));
 
 #endif

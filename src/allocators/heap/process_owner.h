@@ -8,9 +8,19 @@
  * false if the config is wrong, or, if `threads` is central or single, there is no memory. */
 bool hwi_heap_begin(struct hw_heap *heap, const struct hw_heap_config *config, struct hw_heap_error *error);
 
-/* To be called before the first hw_heap_create of the process, if the caller itself calls the functions of forks.c.
- * When a thread ends that has used heaps, `leave` is called, before its owners end: it must not use them any more. */
-void hwi_heaps_begin_in_malloc(void (*leave)(void));
+/* What malloc does for the heaps, if it is on one of them. */
+struct hwi_heap_malloc {
+  /* The thread ends, and then its owners do: it must not use them any more. */
+  void (*leave)(void);
+  /* The heap is destroyed. Called with the lock of the list of heaps. */
+  void (*forget)(const struct hw_heap *heap);
+  /* Of blocks for the heap that are not in its memory, since another thread was forking. They return 0 and false for all other ones. */
+  size_t (*block_bytes)(const struct hw_heap *heap, const void *block);
+  bool (*free)(const struct hw_heap *heap, void *block);
+};
+
+/* To be called before the first hw_heap_create of the process, if the caller itself calls the functions of forks.c. */
+void hwi_heaps_begin_in_malloc(const struct hwi_heap_malloc *its);
 
 /* What the pages of the calling thread have as `thread`. 0, which no page of a living thread has, makes each free of
  * malloc's a slow one. */

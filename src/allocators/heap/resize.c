@@ -75,6 +75,8 @@ void hwi_heap_note_room(void *block, size_t bytes)
 
 bool hwi_heap_resize(struct hw_heap *heap, void **block, size_t old_bytes, size_t bytes)
 {
+  if (!hwi_is_in_space(*block))
+    return false;
   if (is_near(heap, *block, old_bytes, bytes))
     return true;
   if (old_bytes <= HW_HEAP_LARGEST_CLASS_BYTES || bytes <= HW_HEAP_LARGEST_CLASS_BYTES)
@@ -89,7 +91,7 @@ bool hw_heap_resize_in_place(struct hw_heap *heap, void *block, size_t bytes)
   size_t old_bytes = hw_heap_usable_bytes(heap, block);
   if (old_bytes == 0)
     return false;
-  bool is_mapped = old_bytes > HW_HEAP_LARGEST_CLASS_BYTES && !heap->uses_libc;
+  bool is_mapped = old_bytes > HW_HEAP_LARGEST_CLASS_BYTES && !heap->uses_libc && hwi_is_in_space(block);
   bool is_resized = is_mapped && !is_near(heap, block, old_bytes, bytes) &&
                     resize_mapped(heap, block, old_bytes, bytes ? bytes : 1, false);
   return is_resized || bytes <= old_bytes;

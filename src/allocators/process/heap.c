@@ -342,7 +342,7 @@ static void *alloc_from_pool(size_t bytes, size_t align)
 /* Used during a fork: returns a block from the kernel. If there is none, waits for the end of the fork. */
 static HWI_COLD void *alloc_in_fork(size_t bytes, size_t align)
 {
-  void *block = hwi_fork_heap_alloc(bytes, align);
+  void *block = hwi_fork_heap_alloc(bytes, align, NULL);
   return block ? block : alloc_from_pool(bytes, align);
 }
 

@@ -125,6 +125,12 @@ static bool was_no_fork(unsigned forks, bool was_closed)
   return is_closed == was_closed && forks == __atomic_load_n(&fork_count, __ATOMIC_ACQUIRE);
 }
 
+/* Returns the heap that is set for the thread, or NULL. */
+static const struct hw_heap *heap_of_thread(void)
+{
+  return central ? central : mine->heap != &heap ? mine->heap : NULL;
+}
+
 /* If a fork began or ended meanwhile, it is not known why there was no block. A block of a fork is zeroed. */
 static void *alloc(size_t bytes, size_t align, bool is_zeroed)
 {
@@ -135,7 +141,7 @@ static void *alloc(size_t bytes, size_t align, bool is_zeroed)
     bool is_closed = hwi_lock_is_closed();
     void *block = try_alloc(bytes, align, is_zeroed);
     if (!block)
-      block = is_closed ? hwi_fork_heap_alloc(bytes, align) : try_again(bytes, align, is_zeroed);
+      block = is_closed ? hwi_fork_heap_alloc(bytes, align, heap_of_thread()) : try_again(bytes, align, is_zeroed);
     if (block || was_no_fork(forks, is_closed))
       return block;
   }
@@ -319,7 +325,7 @@ static void *heap_realloc(void *block, size_t bytes)
     report(block, fault);
     return NULL;
   }
-  if (hwi_is_in_space(block) && resize(&block, old_bytes, bytes))
+  if (resize(&block, old_bytes, bytes))
     return block;
   return move(block, old_bytes, bytes, hwi_heap_bytes_to_grow(old_bytes, bytes));
 }
@@ -368,7 +374,7 @@ static void *heap_quick_realloc(void *block, size_t bytes, void *(*otherwise)(vo
   return block && !bytes && passes_on ? realloc_to_0(block) : otherwise(block, bytes);
 }
 
-/* --- the process --- */
+/* --- forks --- */
 
 static void before_fork(void)
 {
@@ -376,13 +382,18 @@ static void before_fork(void)
   __atomic_add_fetch(&fork_count, 1, __ATOMIC_ACQ_REL);
 }
 
+/* With the lock of the list of heaps: none is destroyed while its blocks are freed. */
+static void settle_frees(void)
+{
+  hwi_fork_heap_settle(heap_free);
+  hwi_fork_heap_unmap_freed(NULL);
+}
+
 static void after_fork(bool is_child)
 {
-  bool is_open = hwi_heaps_after_fork(is_child, hwi_heap_thread());
+  hwi_heaps_after_fork(is_child, hwi_heap_thread(), settle_frees);
   if (is_child)
     hwi_thread_heaps_after_fork();
-  if (is_open)
-    hwi_fork_heap_settle(heap_free);
 }
 
 static void after_fork_in_parent(void)
@@ -394,6 +405,33 @@ static void after_fork_in_child(void)
 {
   after_fork(true);
 }
+
+/* --- other heaps --- */
+
+static bool is_block_in(const void *its, const void *block)
+{
+  return hwi_heap_at(block) == its;
+}
+
+static void forget_heap(const struct hw_heap *its)
+{
+  hwi_fork_heap_forget(is_block_in, its);
+  hwi_fork_heap_unmap_freed(its);
+}
+
+static size_t fork_block_bytes(const struct hw_heap *its, const void *block)
+{
+  return hwi_fork_heap_has(its, block) ? hwi_fork_heap_usable_bytes(block) : 0;
+}
+
+static bool free_fork_block(const struct hw_heap *its, void *block)
+{
+  return hwi_fork_heap_has(its, block) && hwi_fork_heap_free(block);
+}
+
+static const struct hwi_heap_malloc this_malloc = {leave, forget_heap, fork_block_bytes, free_fork_block};
+
+/* --- the process --- */
 
 /* A privileged program trusts no variable: it would write the files, and show those, that its user asks for. */
 static const char *value_of(const char *name)
@@ -438,7 +476,7 @@ static bool begin_heap(void)
   if (begin_passing_on(&settings))
     return false;
   hwi_owner_clear(&no_owner);
-  hwi_heaps_begin_in_malloc(leave);
+  hwi_heaps_begin_in_malloc(&this_malloc);
   if (!hwi_heap_begin(&heap, config, NULL)) { /* there is no memory for the owner of all threads */
     config->threads = HW_HEAP_CACHING;
     hwi_heap_begin(&heap, config, NULL);

@@ -453,12 +453,73 @@ static void fork_with_streams(void)
   join(threads);
 }
 
+/* --- sections of code that begin and end while another thread forks --- */
+
+static void process_pages(long *mapped, long *resident);
+
+static atomic_int forks;
+
+static void *fork_until_over(void *unused)
+{
+  while (!is_over) {
+    int status = 0;
+    pid_t child = fork();
+    if (!child)
+      _exit(0);
+    expect(waitpid(child, &status, 0) == child && status == 0, "a child did not come through");
+    forks++;
+  }
+  return unused;
+}
+
+/* Of the blocks, each is freed in another way; one is left. */
+static void use_section(void)
+{
+  static const size_t sizes[] = {100, 20000, 100000, 3 << 20};
+  enum { SIZES = sizeof sizes / sizeof *sizes, WAYS = 4, ROOM = 40000 };
+  char *blocks[SIZES][WAYS];
+  struct hw_heap *heap = new_heap();
+  expect(hw_heap_push(heap), "pushed");
+  for (int i = 0; i < SIZES * WAYS; i++) {
+    char *block = malloc(sizes[i / WAYS]);
+    expect(is_in(heap, block) && malloc_usable_size(block) == hw_heap_usable_bytes(heap, block),
+           "a block of the section");
+    blocks[i / WAYS][i % WAYS] = memset(block, i, 100);
+  }
+  hw_heap_pop();
+  for (int i = 0; i < SIZES; i++) {
+    char *moved = hw_heap_realloc(heap, blocks[i][0], sizes[i] + ROOM);
+    expect(is_in(heap, moved) && moved[99] == i * WAYS, "realloc keeps the contents");
+    free(moved);
+    free(blocks[i][1]);
+    expect(hw_heap_free(heap, blocks[i][2]) == HW_HEAP_OK && !is_in(heap, blocks[i][2]), "freed by the heap itself");
+    expect(blocks[i][3][99] == i * WAYS + 3, "a block was overwritten");
+  }
+  expect(hw_heap_destroy(heap), "destroyed");
+}
+
+static void fork_with_sections(void)
+{
+  enum { WARM = 10, LEAST_FORKS = 200, LEAST_SECTIONS = 400, SLACK_PAGES = 64 << 8 };
+  long mapped = 0, resident = 0, mapped_after, resident_after;
+  pthread_t thread;
+  expect(!pthread_create(&thread, NULL, fork_until_over, NULL), "no thread");
+  for (int i = 0; i < LEAST_SECTIONS || forks < LEAST_FORKS; i++) {
+    if (i == WARM)
+      process_pages(&mapped, &resident);
+    use_section();
+  }
+  is_over = true;
+  pthread_join(thread, NULL);
+  process_pages(&mapped_after, &resident_after);
+  expect(mapped_after <= mapped + SLACK_PAGES && resident_after <= resident + SLACK_PAGES, "memory grew");
+}
+
 /* --- for long ---
  *
  * Rounds of threads with new heaps, forks meanwhile, and short threads. What a round needs of memory is known after the first ones. */
 
 static void *be_short(void *heap);
-static void process_pages(long *mapped, long *resident);
 
 static void *wander_in_round(void *number)
 {
@@ -713,6 +774,7 @@ static const struct {
              {"threads", run_threads},
              {"fork", fork_with_threads},
              {"fork-streams", fork_with_streams},
+             {"fork-sections", fork_with_sections},
              {"no-memory", without_memory},
              {"libc", without_effect},
              {"libc-free", free_blocks_of_heaps},
