@@ -103,17 +103,16 @@ static enum wait_result wait_at_most(struct hwi_lock *lock, uint64_t most_ns)
   return TAKEN;
 }
 
-static void wait_in_turn(struct hwi_lock *lock)
+static _Noreturn void give_up_in_circle(void)
 {
-  if (wait_at_most(lock, 0) == IN_CIRCLE)
-    give_up("a signal handler, or code that malloc itself runs, allocated while its thread was in malloc");
+  give_up("a signal handler, or code that malloc itself runs, allocated while its thread was in malloc");
 }
 
 void hwi_lock_wait_always(struct hwi_lock *lock)
 {
   learn_tid();
-  if (!try_for_a_moment(lock) && !take_soon(lock, true))
-    wait_in_turn(lock);
+  if (!try_for_a_moment(lock) && !take_soon(lock, true) && wait_at_most(lock, 0) == IN_CIRCLE)
+    give_up_in_circle();
 }
 
 /* The kernel orders memory; these two operations show it to the compiler and the thread sanitizer. */
@@ -143,20 +142,15 @@ bool hwi_lock_spin(struct hwi_lock *lock)
 
 /* --- closing ---
  *
- * A thread that waits for a lock is counted before it reads whether the lock is being closed. The thread that closes
- * is counted, too, before it reads whether any thread waits. So one of the two sees the other. The locks are closed once
- * the closing thread has them and no thread waits. Threads that wait are let through first; none joins them meanwhile.
- * So this ends. A thread whose wait a signal
- * handler has interrupted to fork does not count as one that waits: of two such threads, each would wait for the other.
+ * While a fork is counted that closes the locks, no thread begins to wait for one of them. Threads that wait are let through first. But the
+ * fork does not wait for them for long: a signal handler may have interrupted such a wait to fork, too, and each would wait for the other. So
+ * a thread that waits looks now and then whether the lock is closed.
  */
 
-static uint32_t closers;  /* forks that are closing the locks, or have closed them */
-static uint32_t waiting;  /* calls of hwi_lock_wait, of threads that do not close the locks */
-static uint32_t watching; /* threads that close the locks, and sleep until none waits */
-/* Of this thread. A signal handler may fork while its thread waits, watches or forks, so each of these is counted. */
+static uint32_t closers; /* forks that are closing the locks, or have closed them */
+static uint32_t waiting; /* calls of hwi_lock_wait; in the child of a fork within one, without that */
+/* Of this thread. A signal handler may fork while its thread forks, so these are counted. */
 static HWI_THREAD_LOCAL struct {
-  uint32_t waits;        /* `waiting` counts them unless the thread closes the locks */
-  uint32_t watches;      /* `watching` counts them */
   uint32_t closing;      /* `closers` counts them */
   uint32_t forks_within; /* forks within a call or within another fork; they do not close the locks */
 } thread_counts;
@@ -166,48 +160,47 @@ bool hwi_lock_is_closed(void)
   return __atomic_load_n(&closers, __ATOMIC_SEQ_CST);
 }
 
-static void change_waiting(uint32_t change)
-{
-  __atomic_add_fetch(&waiting, change, __ATOMIC_SEQ_CST);
-  if (__atomic_load_n(&watching, __ATOMIC_SEQ_CST))
-    hwi_os_wake_all(&waiting);
-}
-
-/* A handler that forks sees all changes or none, as for the next ones. The signals of faults are not held: none comes
- * here, unless another process sends it. */
-static void count_wait(uint32_t change)
+/* A handler that forks sees both changes or none. The signals of faults are not held: none comes here, unless another process sends it. */
+static void count_closing(uint32_t change)
 {
   uint64_t held = hwi_os_hold_async_signals();
-  thread_counts.waits += change;
-  if (!thread_counts.closing)
-    change_waiting(change);
+  thread_counts.closing += change;
+  __atomic_add_fetch(&closers, change, __ATOMIC_SEQ_CST);
   hwi_os_release_signals(held);
 }
 
-static void count_watch(uint32_t change)
+static void begin_waiting(void)
 {
-  uint64_t held = hwi_os_hold_async_signals();
-  thread_counts.watches += change;
-  __atomic_add_fetch(&watching, change, __ATOMIC_SEQ_CST);
-  hwi_os_release_signals(held);
+  __atomic_add_fetch(&waiting, 1, __ATOMIC_SEQ_CST);
 }
 
-static void begin_closing(void)
+static void end_waiting(void)
 {
-  uint64_t held = hwi_os_hold_async_signals();
-  __atomic_add_fetch(&closers, 1, __ATOMIC_SEQ_CST);
-  if (thread_counts.closing++ == 0)
-    change_waiting(-thread_counts.waits);
-  hwi_os_release_signals(held);
+  uint32_t count = __atomic_load_n(&waiting, __ATOMIC_RELAXED);
+  while (count && !__atomic_compare_exchange_n(&waiting, &count, count - 1, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+    continue;
 }
 
-static void end_closing(void)
+static void let_waiting_through(void)
 {
-  uint64_t held = hwi_os_hold_async_signals();
-  if (--thread_counts.closing == 0)
-    change_waiting(thread_counts.waits);
-  __atomic_sub_fetch(&closers, 1, __ATOMIC_SEQ_CST);
-  hwi_os_release_signals(held);
+  enum { MOST_NS = 10000000, PAUSE_NS = 50000 };
+  uint64_t begin_ns = hwi_os_coarse_ns();
+  while (__atomic_load_n(&waiting, __ATOMIC_SEQ_CST) && hwi_os_coarse_ns() - begin_ns < MOST_NS)
+    hwi_os_sleep_ns(PAUSE_NS);
+}
+
+/* Waits until the thread has the lock, or it is closed. Returns whether it has it. */
+static bool wait_while_open(struct hwi_lock *lock)
+{
+  enum { LOOK_NS = 2000000 };
+  while (!hwi_lock_is_closed()) {
+    enum wait_result result = wait_at_most(lock, LOOK_NS);
+    if (result == IN_CIRCLE)
+      give_up_in_circle();
+    if (result == TAKEN)
+      return true;
+  }
+  return false;
 }
 
 bool hwi_lock_wait(struct hwi_lock *lock)
@@ -215,22 +208,10 @@ bool hwi_lock_wait(struct hwi_lock *lock)
   learn_tid();
   if (try_for_a_moment(lock))
     return true;
-  count_wait(1);
-  bool has_it = take_soon(lock, false);
-  if (!has_it && !hwi_lock_is_closed()) {
-    wait_in_turn(lock);
-    has_it = true;
-  }
-  count_wait((uint32_t)-1);
+  begin_waiting();
+  bool has_it = take_soon(lock, false) || wait_while_open(lock);
+  end_waiting();
   return has_it;
-}
-
-static void wait_for_waiting(void)
-{
-  count_watch(1);
-  for (uint32_t others; (others = __atomic_load_n(&waiting, __ATOMIC_SEQ_CST));)
-    hwi_os_wait_for_change(&waiting, others);
-  count_watch((uint32_t)-1);
 }
 
 static void give_if_mine(const struct hwi_lock_set *set)
@@ -279,28 +260,24 @@ static bool take_outer(const struct hwi_lock_set *set)
 static bool close_all(const struct hwi_lock_set *set)
 {
   enum { PAUSE_NS = 1000000 };
-  begin_closing();
+  count_closing(1);
+  let_waiting_through();
   while (take_outer(set)) {
-    bool has_all = take_inner(set);
-    if (has_all && !__atomic_load_n(&waiting, __ATOMIC_SEQ_CST)) {
+    if (take_inner(set)) {
       hwi_lock_closed_by_me = true;
       return true;
     }
-    if (has_all)
-      give_inner(set);
     hwi_lock_give(set->outer);
-    if (!has_all)
-      hwi_os_sleep_ns(PAUSE_NS);
-    wait_for_waiting();
+    hwi_os_sleep_ns(PAUSE_NS);
   }
-  end_closing();
+  count_closing((uint32_t)-1);
   return false;
 }
 
 static void open_inner(const struct hwi_lock_set *set)
 {
   hwi_lock_closed_by_me = false;
-  end_closing();
+  count_closing((uint32_t)-1);
   give_inner(set);
 }
 
@@ -313,8 +290,7 @@ static void renew_all(const struct hwi_lock_set *set)
     *lock = hwi_lock_is_mine(lock) ? (struct hwi_lock){tid, lock->taken_by} : (struct hwi_lock){0};
   hwi_lock_words = (struct hwi_lock_words){0, tid};
   closers = thread_counts.closing;
-  waiting = thread_counts.closing ? 0 : thread_counts.waits;
-  watching = thread_counts.watches;
+  waiting = 0;
   hwi_os_release_signals(held);
 }
 

@@ -9,7 +9,8 @@
  * thread may wait for them. The reason is libc's fork, which takes locks of its own after that. It would wait for a
  * thread that holds one of these and waits for ours: for example, a getline holds a stream's lock and makes room for a
  * longer line, while fflush(NULL) holds the lock of the list of streams. So no thread waits for a closed lock: a thread
- * that wants it learns that it is closed, and works without it (fork_heap.h).
+ * that wants it learns that it is closed, and works without it (fork_heap.h). If it began to wait just before, it learns
+ * that within some milliseconds.
  *
  * A thread normally cannot end while it holds the lock: code inside the lock cannot throw or be cancelled, and a signal
  * handler that leaves it by longjmp breaks malloc's own rules. If it happens nevertheless, or if a signal handler

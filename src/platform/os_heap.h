@@ -73,10 +73,6 @@ int hwi_os_wait_for_lock(uint32_t *word, uint64_t most_ns);
 /* Gives the lock to the waiting thread with the highest priority. Returns 0, or a negative value. */
 int hwi_os_hand_lock_on(uint32_t *word);
 
-/* Waits while *word is `value`; it may return earlier. The second function ends all such waits of this process. */
-void hwi_os_wait_for_change(uint32_t *word, uint32_t value);
-void hwi_os_wake_all(uint32_t *word);
-
 /* Lets other threads run, of any priority, for about so long. */
 void hwi_os_sleep_ns(uint64_t ns);
 

@@ -73,7 +73,9 @@ def test_a_handler_forks_within_a_fork_of_a_users_allocator(programs, allocators
     run_until_done(programs(PROGRAMS / "fork_in_handler.c", "-pthread"), "forks", allocators(PROGRAMS / "locked.c"))
 
 
-def test_a_handler_forks_in_a_call_of_another_copy(programs):
-    """A fork has closed the locks of the program's heaps, and waits for that call: the handler does not wait for the fork."""
+@pytest.mark.parametrize("where", ["call", "wait"])
+def test_a_handler_forks_while_another_copy_is_used(programs, where):
+    """A fork has closed the locks of the program's heaps, and waits for that call, or for the wait for a lock: the handler does not wait
+    for the fork, or not the fork for the handler."""
     program = programs(PROGRAMS / "fork_two_copies.c", f"-I{ROOT}/include", LIBRARIES[1].parent / "static/libheapwright-heaps.a", "-pthread", "-ldl")
-    run_until_done(program, "", LIBRARIES[1])
+    run_until_done(program, where, LIBRARIES[1])

@@ -1,8 +1,7 @@
 /* test_lock_steps_x86_64.c - a signal handler forks at each instruction of a thread that waits for a lock, gets it and gives it, or does
- * not get it because it is closed
+ * not get it because it is closed; or that closes and opens all locks
  *
- * Breaks if the child counts a thread that does not wait, or does not count one that does: its next fork would never end, or begin too
- * soon.
+ * Breaks if the child counts a fork that it does not have, or not one that it has: its locks would stay closed, or be open too soon.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -96,41 +95,62 @@ static void on_step(int number, siginfo_t *info, void *argument)
   }
 }
 
-static bool wait_step_by_step(void)
+static void wait_for_lock(void)
 {
-  begin_stepping();
   result = hwi_lock_enter(&inner);
   hwi_lock_leave(&inner, result);
+}
+
+static void close_and_open(void)
+{
+  bool has_outer = hwi_lock_before_fork(&locks, false);
+  hwi_lock_after_fork(&locks, false);
+  if (has_outer)
+    hwi_lock_give(&outer);
+}
+
+static bool do_step_by_step(void (*steps_of)(void))
+{
+  begin_stepping();
+  steps_of();
   end_stepping();
   if (!may_give)
     let_give();
   return inner.word == 0;
 }
 
-/* The lock is free, and the next fork ends. */
-static bool is_as_before(void)
+static bool is_free(void)
 {
-  pid_t child = fork_with_locks();
-  if (!child)
-    _exit(inner.word != 0 || outer.word != 0);
-  int status;
-  return waitpid(child, &status, 0) == child && status == 0 && inner.word == 0 && outer.word == 0;
+  return inner.word == 0 && outer.word == 0 && !hwi_lock_is_closed();
 }
 
-/* Returns whether there is such a step. */
-static bool fork_at_step(int step, void *(*holds)(void *))
+/* The locks are free, also after another fork. */
+static bool is_as_before(void)
+{
+  bool was_free = is_free();
+  pid_t child = fork_with_locks();
+  if (!child)
+    _exit(!is_free());
+  int status;
+  return was_free && waitpid(child, &status, 0) == child && status == 0 && is_free();
+}
+
+/* `holds`: what another thread does meanwhile, or NULL. Returns whether there is such a step. */
+static bool fork_at_step(int step, void (*steps_of)(void), void *(*holds)(void *))
 {
   pthread_t holder;
   has_forked = may_give = false;
   steps = 0;
   fork_at = step;
-  assert_int_equal(pthread_create(&holder, NULL, holds, NULL), 0);
-  while (!is_held)
+  if (holds)
+    assert_int_equal(pthread_create(&holder, NULL, holds, NULL), 0);
+  while (holds && !is_held)
     sched_yield();
-  bool is_right = wait_step_by_step() && is_as_before();
+  bool is_right = do_step_by_step(steps_of) && is_as_before();
   if (has_forked && !forked)
     _exit(!is_right);
-  assert_int_equal(pthread_join(holder, NULL), 0);
+  if (holds)
+    assert_int_equal(pthread_join(holder, NULL), 0);
   if (!is_right)
     fail_msg("the parent, after step %d", step);
   int status = 0;
@@ -140,7 +160,7 @@ static bool fork_at_step(int step, void *(*holds)(void *))
 }
 
 /* Returns how many steps there are. */
-static int fork_at_each_step(void *(*holds)(void *))
+static int fork_at_each_step(void (*steps_of)(void), void *(*holds)(void *))
 {
 #ifdef HW_SANITIZED_THREAD
   skip(); /* it runs handlers later */
@@ -148,7 +168,7 @@ static int fork_at_each_step(void *(*holds)(void *))
   struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO}, before;
   sigaction(SIGTRAP, &action, &before);
   int count = 0;
-  while (fork_at_step(count + 1, holds))
+  while (fork_at_step(count + 1, steps_of, holds))
     count++;
   sigaction(SIGTRAP, &before, NULL);
   return count;
@@ -158,7 +178,7 @@ static void a_thread_that_waits(void **state)
 {
   (void)state;
   give_at = STEPS_OF_WAIT; /* it would wait for ever */
-  assert_true(fork_at_each_step(hold) > STEPS_OF_WAIT);
+  assert_true(fork_at_each_step(wait_for_lock, hold) > STEPS_OF_WAIT);
   assert_int_equal(result, HWI_LOCK_TAKEN);
 }
 
@@ -166,8 +186,15 @@ static void a_thread_that_need_not_wait(void **state)
 {
   (void)state;
   give_at = 0;
-  assert_true(fork_at_each_step(hold_closed) > 0);
+  assert_true(fork_at_each_step(wait_for_lock, hold_closed) > 0);
   assert_int_equal(result, HWI_LOCK_CLOSED);
+}
+
+static void a_thread_that_forks(void **state)
+{
+  (void)state;
+  give_at = 0;
+  assert_true(fork_at_each_step(close_and_open, NULL) > 0);
 }
 
 int main(void)
@@ -175,6 +202,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_thread_that_waits),
       cmocka_unit_test(a_thread_that_need_not_wait),
+      cmocka_unit_test(a_thread_that_forks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <link.h>
 #include <linux/futex.h>
 #include <linux/mempolicy.h>
@@ -202,16 +201,6 @@ int hwi_os_wait_for_lock(uint32_t *word, uint64_t most_ns)
 int hwi_os_hand_lock_on(uint32_t *word)
 {
   return (int)CALL(SYS_futex, word, FUTEX_UNLOCK_PI_PRIVATE, 0, 0, 0, 0);
-}
-
-void hwi_os_wait_for_change(uint32_t *word, uint32_t value)
-{
-  CALL(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, 0, 0);
-}
-
-void hwi_os_wake_all(uint32_t *word)
-{
-  CALL(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, 0, 0, 0);
 }
 
 void hwi_os_sleep_ns(uint64_t ns)

@@ -191,16 +191,6 @@ int hwi_os_hand_lock_on(uint32_t *word)
   return 0;
 }
 
-void hwi_os_wait_for_change(uint32_t *word, uint32_t value)
-{
-  WaitOnAddress(word, &value, sizeof value, INFINITE);
-}
-
-void hwi_os_wake_all(uint32_t *word)
-{
-  WakeByAddressAll(word);
-}
-
 void hwi_os_sleep_ns(uint64_t ns)
 {
   enum { NS_PER_MS = 1000000 };
