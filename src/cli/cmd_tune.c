@@ -43,7 +43,7 @@ static const struct hwi_option options[] = {
      .preset = -1,
      .value = "N",
      .help = "instead of a pool: the N size classes of a heap (run -a heap) that waste least, at\n"
-             "most 64; without N also how many"},
+             "most 64; without N also how many. If another table may be better, that is said"},
     {.name = "check",
      HWI_VALUE(TEXT, check),
      .value = "TRACE",

@@ -1,193 +1,14 @@
-/* class_table.c - finds the size classes of a heap that need least memory
+/* class_table.c - what a table of size classes costs, and the best tables
  *
- * The cost of a class depends on the sizes that it is for, and on nothing else: those above the next smaller class, up to
- * its own. So the best k classes up to size j, the last of them j itself, are the best k - 1 classes up to some i < j, and
- * the class j for what is between. For each j, the costs of all i are computed once, from the largest i down, and then
- * serve for every k. A class that is for more sizes never costs less, so that the search for i ends where the class alone
- * costs more than the best that was found. All 2,048 sizes may be classes: a class between two recorded sizes costs no less
- * than the smaller one, but alignments may want it, and `other` blocks have every size.
+ * If no block is aligned to more than 16 bytes, the bound (class_bound.c) is of the best tables. If some are, it may be below
+ * what these cost, and the search (class_search.c) goes on from there.
  */
 #include "tune/class_table.h"
 
-#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "allocators/heap/classes.h"
-#include "platform/os.h"
-
-/* Share of all bytes that `other` blocks have, as many for each power of two of sizes. */
-#define OTHER_SHARE 0.03
-
-enum { GRANULES_MAX = HWI_CLASS_GRANULES, COUNT_MAX = HWI_CLASS_COUNT_MAX, PART_BYTES = HWI_OS_PAGE_BYTES / 2 };
-
-static size_t page_bytes(size_t class_bytes)
-{
-  return hwi_class_slices(class_bytes) * HWI_SLICE_BYTES;
-}
-
-/* Returns how many bytes a block of a class takes, with its part of the page's end. */
-static double block_bytes_of(size_t class_bytes)
-{
-  size_t page = page_bytes(class_bytes);
-  return (double)page / (double)(page / class_bytes);
-}
-
-/* What an owner has of a class. */
-struct share {
-  uint32_t class_number; /* for which the rest is; 0: none */
-  double peak_blocks;
-  uint64_t most_blocks; /* of one size */
-};
-
-static void add_use(struct share *share, const struct hwi_class_use *use)
-{
-  share->peak_blocks += (double)use->peak_blocks;
-  if (share->most_blocks < use->most_blocks)
-    share->most_blocks = use->most_blocks;
-}
-
-/* Returns the memory of a share at the peak that is in no block: its page is half filled, or was full before. */
-static double part_bytes(const struct share *share, size_t class_bytes)
-{
-  const size_t page = page_bytes(class_bytes);
-  const size_t blocks = share->most_blocks < page ? (size_t)share->most_blocks : page;
-  size_t touched = (blocks * class_bytes + HWI_OS_PAGE_BYTES - 1) & ~(size_t)(HWI_OS_PAGE_BYTES - 1);
-  touched = touched < page ? touched : page;
-  const double used = share->peak_blocks * block_bytes_of(class_bytes);
-  return PART_BYTES + ((double)touched > used ? (double)touched - used : 0);
-}
-
-/* How often a use counts, without its share of partly filled pages. */
-static double weight_of(const struct hwi_class_use *use)
-{
-  return (double)use->peak_blocks + use->mean_blocks + (double)use->most_blocks;
-}
-
-static bool fits(const struct hwi_class_use *use, size_t granules)
-{
-  return granules % ((size_t)1 << use->align_log2) == 0;
-}
-
-/* `blocks` by granules, from 1. */
-static void find_other_blocks(double blocks[GRANULES_MAX + 1], const struct hwi_class_demand *demand)
-{
-  double bytes = 0, harmonic = 0;
-  for (size_t i = 0; i < demand->use_count; i++) {
-    const struct hwi_class_use *use = &demand->uses[i];
-    bytes += weight_of(use) * (double)(use->granules * HWI_CLASS_GRANULE_BYTES);
-  }
-  for (unsigned i = 1; i <= demand->granules; i++)
-    harmonic += 1.0 / i;
-  double other = (bytes > 0 ? OTHER_SHARE * bytes : 1) / (harmonic * HWI_CLASS_GRANULE_BYTES);
-  for (unsigned i = 1; i <= demand->granules; i++)
-    blocks[i] = other / ((double)i * i);
-}
-
-/* --- the search --- */
-
-struct search {
-  const struct hwi_class_demand *demand;
-  struct share *shares;           /* by owner: of the class that is looked at */
-  double other[GRANULES_MAX + 1]; /* by granules */
-  double row[GRANULES_MAX];       /* of the class j: by i */
-  double best[COUNT_MAX + 1][GRANULES_MAX + 1];
-  uint16_t from[COUNT_MAX + 1][GRANULES_MAX + 1];
-};
-
-/* Adds a use to the share of its owner, and returns by how much the partly filled pages grow; it may be less than 0. */
-static double grow_share(struct share *share, const struct hwi_class_use *use, unsigned number)
-{
-  const size_t class_bytes = (size_t)number * HWI_CLASS_GRANULE_BYTES;
-  double before = 0;
-  if (share->class_number == number)
-    before = part_bytes(share, class_bytes);
-  else
-    *share = (struct share){.class_number = number};
-  add_use(share, use);
-  return part_bytes(share, class_bytes) - before;
-}
-
-/* Sets the costs of a class of `number` granules for all that it may be for. `last` is the number of uses up to it. */
-static void find_row(struct search *search, unsigned number, size_t last)
-{
-  double block_bytes = block_bytes_of((size_t)number * HWI_CLASS_GRANULE_BYTES);
-  double blocks = 0, parts = 0;
-  bool is_possible = true;
-  for (unsigned i = number; i > 0; i--) {
-    blocks += search->other[i];
-    for (; last > 0 && search->demand->uses[last - 1].granules == i; last--) {
-      const struct hwi_class_use *use = &search->demand->uses[last - 1];
-      is_possible &= fits(use, number);
-      blocks += weight_of(use);
-      parts += grow_share(&search->shares[use->owner], use, number);
-    }
-    search->row[i - 1] = is_possible ? blocks * block_bytes + parts : INFINITY;
-  }
-}
-
-static void find_best(struct search *search, unsigned number)
-{
-  for (unsigned count = 1; count <= COUNT_MAX; count++) {
-    const double *before = search->best[count - 1];
-    double found = INFINITY;
-    unsigned from = 0;
-    for (unsigned i = number; i-- >= count && search->row[i] < found;) { /* the row grows from here on */
-      double cost = before[i] + search->row[i];
-      if (cost < found) {
-        found = cost;
-        from = i;
-      }
-    }
-    search->best[count][number] = found;
-    search->from[count][number] = (uint16_t)from;
-  }
-}
-
-static void take_table(struct hwi_class_table *table, const struct search *search, unsigned count)
-{
-  unsigned number = search->demand->granules;
-  table->count = isinf(search->best[count][number]) ? 0 : count;
-  for (size_t i = table->count; i > 0; i--) {
-    table->bytes[i - 1] = (size_t)number * HWI_CLASS_GRANULE_BYTES;
-    number = search->from[i][number];
-  }
-}
-
-static void run_search(struct search *search)
-{
-  const struct hwi_class_demand *demand = search->demand;
-  size_t last = 0;
-  find_other_blocks(search->other, demand);
-  for (unsigned i = 0; i <= demand->granules; i++)
-    search->best[0][i] = i == 0 ? 0 : INFINITY;
-  for (unsigned count = 1; count <= COUNT_MAX; count++)
-    search->best[count][0] = INFINITY;
-  for (unsigned number = 1; number <= demand->granules; number++) {
-    while (last < demand->use_count && demand->uses[last].granules <= number)
-      last++;
-    find_row(search, number, last);
-    find_best(search, number);
-  }
-}
-
-bool hwi_class_optimize(struct hwi_class_optimum *optimum, const struct hwi_class_demand *demand)
-{
-  struct search *search = malloc(sizeof *search);
-  struct share *shares = calloc((size_t)demand->owner_count + 1, sizeof *shares);
-  if (search && shares) {
-    search->demand = demand;
-    search->shares = shares;
-    run_search(search);
-    for (unsigned count = 1; count <= COUNT_MAX; count++) {
-      take_table(&optimum->tables[count], search, count);
-      optimum->costs[count] = search->best[count][demand->granules];
-    }
-  }
-  bool done = search && shares;
-  free(search);
-  free(shares);
-  return done;
-}
+#include "tune/class_search.h"
 
 /* --- the cost of a table --- */
 
@@ -196,33 +17,110 @@ static size_t class_of(const struct hwi_class_table *table, const struct hwi_cla
 {
   size_t i = 0;
   while (table->bytes[i] < (size_t)use->granules * HWI_CLASS_GRANULE_BYTES ||
-         !fits(use, table->bytes[i] / HWI_CLASS_GRANULE_BYTES))
+         !hwi_class_fits(use, table->bytes[i] / HWI_CLASS_GRANULE_BYTES))
     i++; /* the last class has room for every use, and is a multiple of every alignment */
   return i;
+}
+
+static size_t share_count_of(const struct hwi_class_demand *demand, size_t class_count)
+{
+  return demand->owner_count * class_count;
+}
+
+/* `shares` have room for each owner and class. */
+static void find_cost(struct hwi_class_cost *cost, const struct hwi_class_demand *demand,
+                      const struct hwi_class_table *table, struct hwi_class_share *shares)
+{
+  const size_t share_count = share_count_of(demand, table->count);
+  *cost = (struct hwi_class_cost){0};
+  memset(shares, 0, share_count * sizeof *shares);
+  for (size_t i = 0; i < demand->use_count; i++) {
+    const struct hwi_class_use *use = &demand->uses[i];
+    const size_t class = class_of(table, use);
+    const double class_bytes = (double)table->bytes[class], block_bytes = hwi_class_block_bytes(table->bytes[class]);
+    cost->block_bytes += (double)use->peak_blocks * class_bytes;
+    cost->end_bytes += (double)use->peak_blocks * (block_bytes - class_bytes);
+    cost->mean_bytes += use->mean_blocks * block_bytes;
+    hwi_class_share_add(&shares[use->owner * table->count + class], use);
+  }
+  for (size_t i = 0; i < share_count; i++)
+    cost->part_bytes += hwi_class_part_bytes(&shares[i], table->bytes[i % table->count]);
 }
 
 bool hwi_class_cost_of(struct hwi_class_cost *cost, const struct hwi_class_demand *demand,
                        const struct hwi_class_table *table)
 {
-  const size_t share_count = demand->owner_count * table->count;
-  struct share *shares = calloc(share_count + 1, sizeof *shares);
+  struct hwi_class_share *shares = calloc(share_count_of(demand, table->count) + 1, sizeof *shares);
   *cost = (struct hwi_class_cost){0};
-  if (!shares)
-    return false;
+  if (shares)
+    find_cost(cost, demand, table, shares);
+  free(shares);
+  return shares;
+}
+
+/* --- the best tables --- */
+
+/* Returns what the header says that a table costs, with `other` blocks. */
+static double objective_of(const struct hwi_class_problem *problem, const struct hwi_class_table *table,
+                           struct hwi_class_share *shares)
+{
+  const struct hwi_class_demand *demand = problem->demand;
+  struct hwi_class_cost cost;
+  find_cost(&cost, demand, table, shares);
+  double sum = hwi_class_peak_bytes(&cost) + cost.mean_bytes;
   for (size_t i = 0; i < demand->use_count; i++) {
     const struct hwi_class_use *use = &demand->uses[i];
-    const size_t class = class_of(table, use);
-    const double class_bytes = (double)table->bytes[class], block_bytes = block_bytes_of(table->bytes[class]);
-    cost->block_bytes += (double)use->peak_blocks * class_bytes;
-    cost->end_bytes += (double)use->peak_blocks * (block_bytes - class_bytes);
-    cost->mean_bytes += use->mean_blocks * block_bytes;
-    struct share *share = &shares[use->owner * table->count + class];
-    share->class_number = (uint32_t) class + 1;
-    add_use(share, use);
+    sum += (double)use->most_blocks * hwi_class_block_bytes(table->bytes[class_of(table, use)]);
   }
-  for (size_t i = 0; i < share_count; i++)
-    if (shares[i].class_number)
-      cost->part_bytes += part_bytes(&shares[i], table->bytes[i % table->count]);
+  for (unsigned i = 1, class = 0; i <= demand->granules; i++) {
+    class += table->bytes[class] < (size_t)i * HWI_CLASS_GRANULE_BYTES;
+    sum += problem->other[i] * hwi_class_block_bytes(table->bytes[class]);
+  }
+  return sum;
+}
+
+/* Sets the tables of the bound. If no block is aligned, these are the best ones. */
+static void take_bound(struct hwi_class_optimum *optimum, const struct hwi_class_bound *bound,
+                       const struct hwi_class_problem *problem, struct hwi_class_share *shares)
+{
+  for (unsigned count = 1; count <= HWI_CLASS_COUNT_MAX; count++) {
+    struct hwi_class_table *table = &optimum->tables[count];
+    hwi_class_bound_table(bound, count, table);
+    optimum->costs[count] = optimum->bounds[count] = bound->costs[count][0];
+    if (problem->level_count && table->count)
+      optimum->costs[count] = objective_of(problem, table, shares);
+  }
+}
+
+static bool optimize(struct hwi_class_optimum *optimum, struct hwi_class_row *row)
+{
+  const struct hwi_class_demand *demand = row->problem->demand;
+  struct hwi_class_bound *bound = malloc(sizeof *bound);
+  struct hwi_class_share *shares = calloc(share_count_of(demand, HWI_CLASS_COUNT_MAX) + 1, sizeof *shares);
+  bool done = bound && shares;
+  if (done) {
+    hwi_class_bound_find(bound, row);
+    take_bound(optimum, bound, row->problem, shares);
+    done = hwi_class_search(optimum, bound, row);
+  }
+  free(bound);
   free(shares);
-  return true;
+  return done;
+}
+
+bool hwi_class_optimize(struct hwi_class_optimum *optimum, const struct hwi_class_demand *demand)
+{
+  struct hwi_class_problem *problem = malloc(sizeof *problem);
+  struct hwi_class_row row;
+  bool done = problem && hwi_class_problem_init(problem, demand);
+  if (done) {
+    done = hwi_class_row_init(&row, problem);
+    if (done) {
+      done = optimize(optimum, &row);
+      hwi_class_row_release(&row);
+    }
+    hwi_class_problem_release(problem);
+  }
+  free(problem);
+  return done;
 }

@@ -1,4 +1,4 @@
-/* class_table.h - the size classes of a heap that need least memory for what a program had, as an exact optimum
+/* class_table.h - the size classes of a heap that need least memory for what a program had
  *
  * granule    16 bytes: the unit of sizes and classes. A size in granules is that of the smallest class that could have
  *            the block.
@@ -15,9 +15,8 @@
  * does not make another peak. In addition there are `other` blocks of all sizes, since another run of the program will
  * have some that this one has not.
  *
- * Alignment. The heap gives an aligned block the first class that is large enough and a multiple of the alignment. Here
- * each class is a multiple of every alignment of the blocks that it is for, so that no aligned block gets a larger class
- * than its neighbours in size do.
+ * Alignment. The heap gives an aligned block the first class that is large enough and a multiple of the alignment, which may
+ * be larger than what its neighbours in size get.
  */
 #ifndef HWI_TUNE_CLASS_TABLE_H
 #define HWI_TUNE_CLASS_TABLE_H
@@ -70,14 +69,17 @@ static inline double hwi_class_peak_bytes(const struct hwi_class_cost *cost)
 }
 
 /* The best tables of 1 to HWI_CLASS_COUNT_MAX classes, and their costs; a count of 0 and a cost of INFINITY if the largest class
- * has fewer granules. */
+ * has fewer granules. Each table is an exact optimum, unless its bound is below its cost: then so many sizes are aligned that
+ * not all tables were looked at. */
 struct hwi_class_optimum {
   struct hwi_class_table tables[HWI_CLASS_COUNT_MAX + 1]; /* by count; [0] is unused */
   double costs[HWI_CLASS_COUNT_MAX + 1];                  /* with `other` blocks */
+  double bounds[HWI_CLASS_COUNT_MAX + 1];                 /* no table of so many classes costs less */
 };
 
-/* Finds the optimum. O(granules^2 * classes + granules * uses): a tenth of a second, and a second for 100,000 uses.
- * Returns false if there is no memory. */
+/* Finds the optimum. O(granules^2 * classes + granules * uses): a tenth of a second, and a second for 100,000 uses. If some
+ * of thousands of sizes are aligned, one to two seconds; if most are, in many threads, half a minute. Returns false if there is
+ * no memory. */
 bool hwi_class_optimize(struct hwi_class_optimum *optimum, const struct hwi_class_demand *demand);
 
 /* Sets *cost to what the demand, without `other` blocks, takes in a table that the heap accepts. Returns false if there is no

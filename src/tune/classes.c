@@ -63,6 +63,7 @@ static bool find_tables(struct hwi_classes *classes, size_t count)
     set_default(&classes->tables[HWI_CLASSES_DEFAULT]);
     set_powers(&classes->tables[HWI_CLASSES_POWERS]);
     classes->objective = optimum->costs[count];
+    classes->bound = optimum->bounds[count];
     classes->best_objective = optimum->costs[classes->best_count];
     done = find_costs(&classes->needs, classes->tables);
   }

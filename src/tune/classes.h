@@ -38,7 +38,8 @@ struct hwi_classes {
   uint64_t check_sample_bytes;
   bool check_is_whole;
   struct hwi_class_needs check;
-  double objective;  /* of the tuned table: what the optimum minimizes */
+  double objective; /* of the tuned table: what the optimum minimizes */
+  double bound; /* no table of as many classes costs less; the objective itself if this is known to be the best one */
   size_t best_count; /* the number of classes that costs least, at most HWI_CLASS_COUNT_MAX */
   double best_objective;
 };

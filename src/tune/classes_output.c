@@ -1,5 +1,6 @@
 /* classes_output.c - prints a table of size classes, and what it saves: as text and as JSON, for a config file and for C */
 #include <inttypes.h>
+#include <math.h>
 
 #include "report/content/evidence.h"
 #include "report/json/json.h"
@@ -155,6 +156,11 @@ static void print_count(struct hwi_text *text, const struct hwi_classes *classes
   else
     hwi_line_printf(&text->line, "The cost is %.1f %% above the least, that of %zu classes.",
                     100 * (classes->objective / classes->best_objective - 1), classes->best_count);
+  if (classes->bound < classes->objective)
+    hwi_line_printf(
+        &text->line,
+        " Another table of %zu may cost up to %.2f %% less: with so many aligned sizes, not all were tried.", count,
+        ceil(1e4 * (1 - classes->bound / classes->objective)) / 100);
   hwi_text_end_wrapped(text, 0, HWI_PLAIN);
 }
 
@@ -274,6 +280,7 @@ int hwi_classes_json(const struct hwi_classes *classes, FILE *out, struct hwi_er
   hwi_json_bool(&json, "is_chosen", classes->is_chosen);
   hwi_json_number(&json, "best_class_count", classes->best_count);
   hwi_json_number(&json, "cost_bytes", whole(classes->objective));
+  hwi_json_number(&json, "cost_bound_bytes", whole(classes->bound));
   hwi_json_number(&json, "best_cost_bytes", whole(classes->best_objective));
   hwi_json_number(&json, "sample_bytes", classes->profile->sample_bytes);
   hwi_json_number(&json, "processes", processes);

@@ -148,6 +148,34 @@ def test_aligned_blocks(recorded, classes):
     assert answer["tables"]["tuned"]["class_bytes"] == [512, 32768]
 
 
+def test_an_aligned_block_may_have_a_larger_class(recorded, classes):
+    """One aligned block used to keep away every class between its size and the next multiple of its alignment."""
+    answer = classes(recorded("""blocks[0] = memalign(4096, 4096);
+  for (int i = 1; i <= 1500; i++) blocks[i] = malloc(i % 2 ? 4000 : 4600);"""), "2")
+    assert answer["tables"]["tuned"]["class_bytes"] == [4672, 32768]
+    assert answer["cost_bound_bytes"] == answer["cost_bytes"]
+
+
+def test_a_table_that_may_not_be_the_best_says_so(recorded, classes, hw):
+    """Few blocks in each of several processes, of many sizes and with several alignments: not all tables are tried."""
+    trace = recorded("""for (unsigned process = 1; process <= 4; process++)
+    if (fork() == 0) {
+      for (unsigned i = 0, x = process; i < 60; i++) {
+        x = x * 1664525 + 1013904223;
+        int align = 32 << (x >> 16) % 3;
+        blocks[i] = memalign(align, align * (1 + (x >> 20) % (2048 / align)));
+      }
+      _exit(0);
+    }
+  while (wait(NULL) > 0) {}""")
+    answer = classes(trace, "24", "--children")
+    bound = answer["cost_bound_bytes"]
+    assert 0.9 * answer["cost_bytes"] < bound < answer["cost_bytes"]
+    said = re.search(r"Another table of 24 may cost up to ([\d.]+) % less",
+                     hw("tune", "--classes=24", "--children", trace).stdout.replace("\n", " "))
+    assert float(said[1]) == pytest.approx(100 * (1 - bound / answer["cost_bytes"]), abs=0.011)
+
+
 def test_threads_have_pages_of_their_own(recorded, classes):
     """Those that run one after the other share them."""
     together = "for (long i = 0; i < 20; i++) pthread_create(&threads[i], NULL, thread, (void *)(i * 100));" \
