@@ -30,7 +30,7 @@ else()
 endif()
 list(FILTER HW_RECORD_SOURCES EXCLUDE REGEX ${other_tables})
 list(FILTER HW_CFI_SOURCES EXCLUDE REGEX ${other_tables})
-hw_sources(HW_TOOL_SOURCES trace/*.c trace/*/*.c symbols/*.c profile/*.c profile/*/*.c report/*.c report/*/*.c page/*.c plot/*.c compare/*.c export/*.c export/*/*.c tune/*.c allocators/heap/fields.c memory/*/*.c memory/*/*/*.c launch/*.c launch/*/*.c live/*.c live/*/*.c push/*.c cli/*.c)
+hw_sources(HW_TOOL_SOURCES trace/*.c trace/*/*.c symbols/*.c profile/*.c profile/*/*.c report/*.c report/*/*.c page/*.c plot/*.c compare/*.c export/*.c export/*/*.c tune/*.c tune/*/*.c allocators/heap/fields.c memory/*/*.c memory/*/*/*.c launch/*.c launch/*/*.c live/*.c live/*/*.c push/*.c cli/*.c)
 hw_sources(HW_MAIN_SOURCES cli/main.c)
 list(REMOVE_ITEM HW_TOOL_SOURCES ${HW_WRITER_SOURCES} ${HW_MAIN_SOURCES})
 

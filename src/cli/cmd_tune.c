@@ -7,7 +7,7 @@
 #include "cli/read_recording.h"
 #include "report/words/line.h"
 #include "report/words/style.h"
-#include "tune/classes.h"
+#include "tune/classes/classes.h"
 #include "tune/launch_lines.h"
 #include "tune/tune.h"
 #include "tune/tune_text.h"

@@ -12,7 +12,7 @@
 #include "../fuzz_file.h"
 #include "../fuzz_trace.h"
 #include "allocators/heap/classes.h"
-#include "tune/class_demand.h"
+#include "tune/classes/class_demand.h"
 #include "tune/tune.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);

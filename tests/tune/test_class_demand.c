@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "heapwright/detail/entry_list.h"
-#include "tune/class_demand.h"
+#include "tune/classes/class_demand.h"
 
 enum { EVENTS_MOST = 40000, APART = 0x100 };
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tune/class_table.h"
+#include "tune/classes/class_table.h"
 
 enum { USES_MOST = 400, OWNERS = 4 };
 

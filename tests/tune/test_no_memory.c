@@ -14,7 +14,7 @@
 
 #include "../trace/encoder.c"
 #include "../trace/failing_malloc.h"
-#include "tune/classes.h"
+#include "tune/classes/classes.h"
 #include "tune/tune.h"
 
 enum { CALLS_MOST = 5000, BLOCKS = 3000, BYTES = 100, LARGE_BYTES = 100000, ALIGN_LOG2 = 8, APART = 0x1000 };

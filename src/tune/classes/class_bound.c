@@ -10,7 +10,7 @@
  * waited may fill a page that is counted as partly filled: all that may be there are taken to be (class_row.h), unless the
  * class below has all the alignments of this one, so that nothing waited. All of this only makes the costs less.
  */
-#include "tune/class_bound.h"
+#include "tune/classes/class_bound.h"
 
 #include <math.h>
 

@@ -3,12 +3,12 @@
  * If no block is aligned to more than 16 bytes, the bound (class_bound.c) is of the best tables. If some are, it may be below
  * what these cost, and the search (class_search.c) goes on from there.
  */
-#include "tune/class_table.h"
+#include "tune/classes/class_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "tune/class_search.h"
+#include "tune/classes/class_search.h"
 
 /* --- the cost of a table --- */
 

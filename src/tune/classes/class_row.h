@@ -12,7 +12,7 @@
 #ifndef HWI_TUNE_CLASS_ROW_H
 #define HWI_TUNE_CLASS_ROW_H
 
-#include "tune/class_problem.h"
+#include "tune/classes/class_problem.h"
 
 /* What an owner has of a class. */
 struct hwi_class_share {

@@ -7,7 +7,7 @@
 #ifndef HWI_TUNE_CLASS_PROBLEM_H
 #define HWI_TUNE_CLASS_PROBLEM_H
 
-#include "tune/class_table.h"
+#include "tune/classes/class_table.h"
 
 enum { HWI_CLASS_LEVELS = 12 }; /* more than there are powers of two from 2 to HWI_CLASS_GRANULES */
 

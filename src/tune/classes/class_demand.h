@@ -9,7 +9,7 @@
 #define HWI_TUNE_CLASS_DEMAND_H
 
 #include "report/replayer.h"
-#include "tune/class_table.h"
+#include "tune/classes/class_table.h"
 
 struct hwi_recorded_demand {
   struct hwi_class_demand demand;

@@ -1,5 +1,5 @@
 /* class_row.c - adds up the blocks and partly filled pages of a size class */
-#include "tune/class_row.h"
+#include "tune/classes/class_row.h"
 
 #include <stdlib.h>
 

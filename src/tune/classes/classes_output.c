@@ -4,7 +4,7 @@
 
 #include "report/content/evidence.h"
 #include "report/json/json.h"
-#include "tune/classes.h"
+#include "tune/classes/classes.h"
 #include "tune/tune_text.h"
 
 #define SCHEMA "heapwright-classes/1"

@@ -2,7 +2,7 @@
 #ifndef HWI_TUNE_CLASS_SEARCH_H
 #define HWI_TUNE_CLASS_SEARCH_H
 
-#include "tune/class_bound.h"
+#include "tune/classes/class_bound.h"
 
 /* The optimum has the tables of the bound and their costs. Replaces those that are not the best, and raises `bounds`. Returns false if there is
  * no memory. */

@@ -3,7 +3,7 @@
  * A count at the peak is not copied when a new peak comes, which would be at most events. The process has the ID of its
  * latest peak; a count that changes for the first time after that peak is what it was at the peak.
  */
-#include "tune/class_demand.h"
+#include "tune/classes/class_demand.h"
 
 #include <stdlib.h>
 

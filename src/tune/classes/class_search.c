@@ -15,7 +15,7 @@
  * left. The least that a table can cost that begins with one of the others is the bound then. A first search with few
  * states finds good tables, which make the budgets of the second one small.
  */
-#include "tune/class_search.h"
+#include "tune/classes/class_search.h"
 
 #include <math.h>
 #include <stdlib.h>

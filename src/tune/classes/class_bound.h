@@ -5,7 +5,7 @@
 #ifndef HWI_TUNE_CLASS_BOUND_H
 #define HWI_TUNE_CLASS_BOUND_H
 
-#include "tune/class_row.h"
+#include "tune/classes/class_row.h"
 
 struct hwi_class_bound {
   /* What n classes for all sizes above i cost at least; INFINITY if so many are impossible. Of blocks that wait at i, only

@@ -1,5 +1,5 @@
 /* classes.c - chooses the number of size classes, and compares their table with others */
-#include "tune/classes.h"
+#include "tune/classes/classes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* class_problem.c - sorts a demand by alignment, and adds the blocks of sizes that were not recorded */
-#include "tune/class_problem.h"
+#include "tune/classes/class_problem.h"
 
 #include <stdlib.h>
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "report/words/style.h"
-#include "tune/class_demand.h"
+#include "tune/classes/class_demand.h"
 
 enum { HWI_CLASSES_CHOSEN = 0 };
 #define HWI_CLASSES_TOLERANCE 0.0003
