@@ -145,7 +145,7 @@ static void begin_arena(struct hw_heap *heap, uintptr_t start, enum hwi_huge_pag
 {
   struct hwi_page *arena = hwi_slice_of((void *)start);
   bool is_coming = hwi_config_makes_present(&heap->config);
-  arena->heap = heap;
+  hwi_unit_set_heap(arena, heap);
   __atomic_store_n(&arena->huge_pages, (uint8_t)pages, __ATOMIC_RELAXED);
   arena[HWI_BY_FREE].slices = is_coming ? 0 : ALL_SLICES;
   arena[HWI_BY_KEPT].slices = 0;
@@ -192,7 +192,7 @@ static void end_arena(struct hwi_page *arena)
   heap->kept_bytes -= bytes_of(slices_of(arena, HWI_BY_KEPT));
   for (unsigned i = 0; i < HWI_SLICES; i++) {
     arena[i].kind = HWI_PAGE_NONE;
-    arena[i].heap = NULL;
+    hwi_unit_set_heap(&arena[i], NULL);
     __atomic_store_n(&arena[i].thread, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&arena[i].owner, NULL, __ATOMIC_RELAXED);
   }

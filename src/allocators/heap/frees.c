@@ -14,7 +14,9 @@ bool hwi_page_has_block(const struct hwi_page *page, const void *block)
 
 struct hw_heap *hwi_heap_at(const void *address)
 {
-  return hwi_is_in_space(address) ? hwi_unit_of(hwi_slice_of(address))->heap : NULL;
+  if (!hwi_is_in_space(address))
+    return NULL;
+  return __atomic_load_n(&hwi_unit_of(hwi_slice_of(address))->heap, __ATOMIC_RELAXED);
 }
 
 struct hwi_page *hwi_heap_page_of(const struct hw_heap *heap, const void *address, enum hw_heap_fault *fault)
@@ -44,13 +46,12 @@ static struct hwi_free_block *remote_of(const struct hwi_page *page)
 }
 
 /* Another thread may be changing the list, so each link is checked before it is followed. */
-static __attribute__((no_sanitize("thread"))) bool is_on(const struct hwi_page *page, const struct hwi_free_block *list,
-                                                         const struct hwi_free_block *block)
+static bool is_on(const struct hwi_page *page, const struct hwi_free_block *list, const struct hwi_free_block *block)
 {
   for (uint32_t i = 0; i < page->capacity && list && hwi_page_has_block(page, list); i++) {
     if (list == block)
       return true;
-    list = __atomic_load_n(&list->next, __ATOMIC_RELAXED);
+    list = hwi_link_load(&list->next);
   }
   return false;
 }
@@ -87,8 +88,8 @@ static __attribute__((no_sanitize("thread"))) bool is_free(const struct hwi_page
   const struct hwi_owner *its = __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE);
   if (!its || block->page != page)
     return false;
-  return is_on(page, __atomic_load_n(&page->free, __ATOMIC_RELAXED), block) || is_on(page, remote_of(page), block) ||
-         is_on(page, __atomic_load_n(&its->own_lists[page->class_index], __ATOMIC_RELAXED), block) ||
+  return is_on(page, hwi_link_load(&page->free), block) || is_on(page, remote_of(page), block) ||
+         is_on(page, hwi_link_load(&its->own_lists[page->class_index]), block) ||
          (its->heap->sole ? is_saved(its, block) : is_in_a_list(its->heap, page->class_index, block));
 }
 

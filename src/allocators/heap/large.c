@@ -43,7 +43,7 @@ static void begin(struct hw_heap *heap, struct hwi_page *page, size_t bytes)
 {
   page->back = 0;
   page->block_bytes = bytes;
-  page->heap = heap;
+  hwi_unit_set_heap(page, heap);
   hwi_page_set_kind(page, HWI_PAGE_LARGE);
   heap->large_bytes += bytes;
   hwi_heap_count_page(heap, HW_HEAP_MOST_CLASSES, true);
@@ -136,7 +136,7 @@ void *hwi_large_alloc(struct hw_heap *heap, size_t bytes, size_t align, size_t *
 static void unmap(struct hw_heap *heap, struct hwi_page *page)
 {
   heap->mapped_bytes -= page->block_bytes;
-  page->heap = NULL;
+  hwi_unit_set_heap(page, NULL);
   hwi_heap_unmap_later(heap, page);
 }
 
@@ -183,7 +183,7 @@ void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes
   if (!start)
     return NULL;
   end(heap, page);
-  page->heap = NULL;
+  hwi_unit_set_heap(page, NULL);
   heap->mapped_bytes -= old_bytes;
   hwi_heap_count_mapped(heap, bytes);
   hwi_heap_choose_pages_again(heap, start, old_bytes, bytes);

@@ -356,6 +356,13 @@ static inline void hwi_page_set_kind(struct hwi_page *page, enum hwi_page_kind k
   __atomic_store_n(&page->kind, (uint8_t)kind, __ATOMIC_RELEASE);
 }
 
+/* The unit is one of this heap from now on; NULL: it is unused. Other heaps read this at the same time, without the
+ * lock: a link that they follow may be any address. */
+static inline void hwi_unit_set_heap(struct hwi_page *unit, struct hw_heap *heap)
+{
+  __atomic_store_n(&unit->heap, heap, __ATOMIC_RELAXED);
+}
+
 /* Of the first descriptor of an arena. */
 static inline uint64_t hwi_free_slices(const struct hwi_page *arena)
 {
@@ -416,6 +423,16 @@ static inline __attribute__((no_sanitize("thread"))) bool hwi_page_has_list_of_o
 {
   const struct hwi_owner *owner = __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE);
   return owner && owner->lists[page->class_index] == &page->free;
+}
+
+/* Returns a link of a list that another thread may be changing, or what the program has written there, if the block was
+ * given out meanwhile: it is checked before it is followed. Fast paths and programs write such words without atomic
+ * instructions, so this is a usual load of one word that the thread sanitizer does not see. clang's sees atomic loads
+ * in all functions. */
+static inline __attribute__((no_sanitize("thread"))) struct hwi_free_block *hwi_link_load(
+    struct hwi_free_block *const *link)
+{
+  return *(struct hwi_free_block *const volatile *)link;
 }
 
 /* How much of it was touched since the page was taken; the rest may be in memory, too. */

@@ -9,15 +9,18 @@ enum { WORD_BITS = 64 };
 
 /* --- lists of owners --- */
 
-/* Of a class, or, for HW_HEAP_MOST_CLASSES, of any. */
-static __attribute__((no_sanitize("thread"))) bool is_block(const struct hw_heap *heap, size_t class_index,
-                                                            const struct hwi_free_block *link)
+/* Of a class, or, for HW_HEAP_MOST_CLASSES, of any. Another thread may have taken the page, and be making it: what
+ * belongs to a class is read only after the kind shows that the page is made. It stays then, as long as the caller has
+ * the lock. */
+static bool is_block(const struct hw_heap *heap, size_t class_index, const struct hwi_free_block *link)
 {
   if (hwi_heap_at(link) != heap)
     return false;
   const struct hwi_page *page = hwi_page_of(link);
+  if (__atomic_load_n(&page->kind, __ATOMIC_ACQUIRE) != HWI_PAGE_SMALL)
+    return false;
   bool is_of_class = page->class_index == class_index || class_index == HW_HEAP_MOST_CLASSES;
-  return page->kind == HWI_PAGE_SMALL && is_of_class && hwi_page_has_block(page, link);
+  return is_of_class && hwi_page_has_block(page, link);
 }
 
 struct list {
@@ -29,7 +32,7 @@ struct list {
 static enum hwi_walk each(const struct hw_heap *heap, struct list list, hwi_free_fn *see, void *context)
 {
   const struct hwi_free_block *block = list.first;
-  for (size_t count = 0; block; block = __atomic_load_n(&block->next, __ATOMIC_RELAXED)) {
+  for (size_t count = 0; block; block = hwi_link_load(&block->next)) {
     if (++count > list.most || !is_block(heap, list.class_index, block))
       return HWI_WALK_DAMAGED;
     if ((!list.seen || hwi_page_of(block) == list.seen) && !see(context, block))
@@ -41,7 +44,7 @@ static enum hwi_walk each(const struct hw_heap *heap, struct list list, hwi_free
 enum hwi_walk hwi_owner_each_free(const struct hwi_owner *owner, size_t class_index, hwi_free_fn *see, void *context)
 {
   struct hwi_free_block *const *list = __atomic_load_n(&owner->lists[class_index], __ATOMIC_RELAXED);
-  const struct hwi_free_block *first = __atomic_load_n(list, __ATOMIC_RELAXED);
+  const struct hwi_free_block *first = hwi_link_load(list);
   bool is_gone = __atomic_load_n(&owner->state, __ATOMIC_RELAXED) == HWI_OWNER_GONE;
   const struct hwi_page *seen =
       is_gone ? owner->pages[class_index] : NULL; /* it may have been handing the others back */
