@@ -82,7 +82,7 @@ static HWI_THREAD_LOCAL struct used last = {NO_GENERATION, NULL};
 enum { FIRST_SLOTS = 4, SLOTS_OF_MAPPING = HWI_SYSTEM_PAGE_BYTES / sizeof(struct used) };
 struct used_table {
   struct used *mapped; /* NULL: the first slots are used */
-  size_t slot_count, used_count;
+  uint32_t slot_count, used_count;
   struct used first[FIRST_SLOTS];
 };
 static HWI_THREAD_LOCAL struct used_table all_used;
